@@ -19,7 +19,7 @@ from anabranch.lab.fabric import record
 from anabranch.lab.fabric.iproute import present
 from anabranch.lab.run.beside import Pairs, as_simulated, shares, times, waiting
 from anabranch.lab.run.load import mean_switches, offered_bps
-from anabranch.lab.run.run import Wishes, check
+from anabranch.lab.run.run import Choices, check
 from anabranch.lab.run.transport import options
 from anabranch.lab.switches.ovs.forwarding import choose
 from anabranch.simulate.stats.size_classes import size_classes
@@ -232,13 +232,13 @@ def players(parent: int) -> list[str]:
 def test_flows_that_wait_for_others_are_refused_before_anything_is_made() -> None:
     ring = '[[traffic]]\nkind = "ring-all-reduce"\nworkers = [0, 1, 2]\nsize = "1 MB"\n'
     with pytest.raises(AnabranchError, match="wait for others"):
-        check(_core.Scenario(SCENARIO.partition("[[traffic]]")[0] + ring, "ring.toml"), Wishes())
+        check(_core.Scenario(SCENARIO.partition("[[traffic]]")[0] + ring, "ring.toml"), Choices())
 
 
 @pytest.mark.parametrize("change", ['link = "leaf0>spine0"\nloss = 0.1', 'switch = "spine0"\nblackhole = 0.1'])
 def test_partial_losses_are_refused(change: str) -> None:
     with pytest.raises(AnabranchError, match="loses all that a link carries or nothing"):
-        check(_core.Scenario(f"{SCENARIO}[[change]]\n{change}\n", "small.toml"), Wishes())
+        check(_core.Scenario(f"{SCENARIO}[[change]]\n{change}\n", "small.toml"), Choices())
 
 
 def test_delays_of_links_add_up_to_what_was_measured() -> None:

@@ -63,16 +63,16 @@ def examine() -> Iterator[Finding]:
         path = shutil.which(program)
         yield Finding(program, path or f"missing; for {use}", True if path else None, f"apt install {package}")
     lacking = [name for name in PACKAGES["switches"] if importlib.util.find_spec(name.replace("-", "_")) is None]
-    found = "installed" if not lacking else f"{', '.join(lacking)} missing; for switches, labs and the controller"
-    yield Finding("Python packages for switches", found, None if lacking else True, install("switches"))
+    packages = "installed" if not lacking else f"{', '.join(lacking)} missing; for switches, labs and the controller"
+    yield Finding("Python packages for switches", packages, None if lacking else True, install("switches"))
     unprivileged = _unprivileged(FOR_NAMESPACES)
     able, reason = (False, unprivileged) if unprivileged else _namespaces()
     yield Finding("network namespaces", reason, True if able else None, "run labs, and the tests that record, as root")
-    for feature, there, note in _core.probe_kernel():
+    for feature, is_present, note in _core.probe_kernel():
         hint = AS_ROOT if _unprivileged(FOR_DATAPATHS) else "see docs/deploy-ebpf.md"
-        if feature == PRIVILEGES and not there:
+        if feature == PRIVILEGES and not is_present:
             note = _unprivileged(FOR_DATAPATHS) or note
-        yield Finding(f"eBPF: {feature}", note, True if there else None, hint)
+        yield Finding(f"eBPF: {feature}", note, True if is_present else None, hint)
     qdiscs, reason = (False, unprivileged) if unprivileged else _qdiscs()
     hint = AS_ROOT if unprivileged else "take a kernel with sch_htb (CONFIG_NET_SCH_HTB)"
     yield Finding("shaping", reason, True if qdiscs else None, hint)
@@ -88,11 +88,11 @@ def _unprivileged(capabilities: Sequence[str]) -> str:
 def _left_behind() -> Iterator[Finding]:
     """Finds datapaths that only their pins hold; nothing if there are none, or if this user may not see them."""
     try:
-        found = leftovers()
+        orphans = leftovers()
     except AnabranchError:
         return
-    if found:
-        what = ", ".join(f"{one.folder.name}: {' '.join(one.datapaths) or 'empty'}" for one in found)
+    if orphans:
+        what = ", ".join(f"{one.folder.name}: {' '.join(one.datapaths) or 'empty'}" for one in orphans)
         hint = "anabranch remove --target ebpf --stale"
         yield Finding("eBPF: datapaths of network namespaces that have ended", what, None, hint)
 

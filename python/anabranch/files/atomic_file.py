@@ -92,8 +92,8 @@ def _replace(target: Path, data: bytes, mode: int, old: os.stat_result | None) -
         try:
             file.write(data)
             file.flush()
-            made = os.fstat(handle)
-            if old is not None and (made.st_uid, made.st_gid) != (old.st_uid, old.st_gid):
+            new = os.fstat(handle)
+            if old is not None and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
                 os.fchown(handle, old.st_uid, old.st_gid)
             # After the owner: a change of owner clears bits of the mode.
             os.fchmod(handle, mode)

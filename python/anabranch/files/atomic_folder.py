@@ -136,8 +136,8 @@ def _remove(shop: Path) -> None:
 
 
 def _take_over(old: os.stat_result, part: Path) -> None:
-    made = part.stat()
-    if (made.st_uid, made.st_gid) != (old.st_uid, old.st_gid):
+    new = part.stat()
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(PermissionError):
             os.chown(part, old.st_uid, old.st_gid)
     part.chmod(stat.S_IMODE(old.st_mode))

@@ -69,10 +69,10 @@ class Settings:
         if key not in self._table:
             return default
         given = self._table.pop(key)
-        found = check(given)
-        if found is None:
+        value = check(given)
+        if value is None:
             self.refuse(key, given, hint)
-        return found
+        return value
 
     def text(self, key: str, default: str = "", values: str = "") -> str:
         """Takes text that is not empty."""
@@ -84,10 +84,10 @@ class Settings:
 
     def one_of(self, key: str, default: str, known: Collection[str]) -> str:
         """Takes one of some words."""
-        found = self.text(key, default, ", ".join(f'"{word}"' for word in known))
-        if found not in known:
-            self.refuse(key, found, f"unknown; {nearest(found, known)}")
-        return found
+        chosen = self.text(key, default, ", ".join(f'"{word}"' for word in known))
+        if chosen not in known:
+            self.refuse(key, chosen, f"unknown; {nearest(chosen, known)}")
+        return chosen
 
     def integer(self, key: str, default: int, least: int, most: int) -> int:
         """Takes a whole number."""
@@ -112,8 +112,8 @@ class Settings:
         """Takes a time such as "100 ms", in seconds."""
 
         def check(given: object) -> float | None:
-            found = _quantity(given, TIMES_S)
-            return found if found is not None and least_s <= found <= most_s else None
+            seconds = _quantity(given, TIMES_S)
+            return seconds if seconds is not None and least_s <= seconds <= most_s else None
 
         return self.take(key, default_s, check, f'give a time from {least_s:g} s to {most_s:g} s, such as "1 s"')
 
@@ -121,8 +121,8 @@ class Settings:
         """Takes a rate such as "10 Gbps", in bits per second."""
 
         def check(given: object) -> int | None:
-            found = _quantity(given, RATES_BPS)
-            return round(found) if found else None
+            bps = _quantity(given, RATES_BPS)
+            return round(bps) if bps else None
 
         return self.take(key, default_bps, check, 'give a rate such as "10 Gbps"')
 
@@ -143,5 +143,5 @@ class Settings:
 
 
 def _quantity(given: object, units: Mapping[str, float]) -> float | None:
-    found = QUANTITY.fullmatch(given) if isinstance(given, str) else None
-    return float(found[1]) * units[found[2]] if found and found[2] in units else None
+    match = QUANTITY.fullmatch(given) if isinstance(given, str) else None
+    return float(match[1]) * units[match[2]] if match and match[2] in units else None

@@ -30,7 +30,7 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
 
     """
     try:
-        found: dict[str, Any] = tomllib.loads(text)
+        document: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         twice = _twice(text, str(error))
         if twice is not None:
@@ -43,21 +43,21 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
         # Python refuses to convert integers of more digits than it has a limit for.
         line = next((line for line, content in enumerate(text.splitlines(), 1) if ENDLESS.search(content)), 1)
         raise AnabranchError(f"{file}:{line}: an integer of more than 64 bits; give one below 2^63") from None
-    return found
+    return document
 
 
 def _twice(text: str, message: str) -> tuple[int, str] | None:
     """Line and name of a key that its table has already: Python's reader says where, but not always which."""
     lines = text.splitlines()
-    if found := VALUE_TWICE.match(message):
+    if match := VALUE_TWICE.match(message):
         # The place is the end of the value, which may be some lines below its key.
-        for line in range(int(found[1] or len(lines)), 0, -1):
+        for line in range(int(match[1] or len(lines)), 0, -1):
             if key := KEY.match(lines[line - 1]):
                 return line, key[1]
-    if found := TABLE_TWICE.match(message):
-        return int(found[2] or len(lines)), ".".join(part.strip(" '\"") for part in found[1].split(","))
-    if found := INLINE_TWICE.match(message):
-        return int(found[2] or len(lines)), found[1]
+    if match := TABLE_TWICE.match(message):
+        return int(match[2] or len(lines)), ".".join(part.strip(" '\"") for part in match[1].split(","))
+    if match := INLINE_TWICE.match(message):
+        return int(match[2] or len(lines)), match[1]
     return None
 
 

@@ -78,8 +78,8 @@ def gravity(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def compare(request: Request, trace: Trace) -> Comparison:
     """Puts the connections of `trace` through every hash."""
     asked = Splitter("random", request.weights).asked()
-    found = [_quality(hash_, trace, asked, request.seed) for hash_ in hashes()]
-    return Comparison(trace, list(request.weights), request.seed, found)
+    qualities = [_quality(hash_, trace, asked, request.seed) for hash_ in hashes()]
+    return Comparison(trace, list(request.weights), request.seed, qualities)
 
 
 def _quality(hash_: Hash, trace: Trace, asked: npt.NDArray[np.float64], seed: int) -> HashQuality:

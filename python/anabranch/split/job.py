@@ -157,10 +157,11 @@ def run(request: Request, progress: Progress | None = None) -> Result:
     began = time.perf_counter()
     trace = traffic(request, [planned[choice] for choice in online], progress)
     read_seconds = time.perf_counter() - began
-    carried = dict(zip(online, trace.carried, strict=True))
+    online_results = dict(zip(online, trace.carried, strict=True))
     sample = _sample(trace)
     outcomes = [
-        _outcome(request, choice, splitter, carried.get(choice), trace, sample) for choice, splitter in planned.items()
+        _outcome(request, choice, splitter, online_results.get(choice), trace, sample)
+        for choice, splitter in planned.items()
     ]
     bits = _hash(request).bits
     return Result(
@@ -229,20 +230,20 @@ def _outcome(
     request: Request,
     choice: Choice,
     splitter: Splitter,
-    carried: Carried | None,
+    online: Carried | None,
     trace: Trace,
     sample: npt.NDArray[np.uint64],
 ) -> Outcome:
     asked = splitter.asked()
     paths = asked.size
-    if carried is None:
+    if online is None:
         picked = splitter.pick(trace.keys)
         connections = np.bincount(picked, minlength=paths).astype(np.int64)
-        carried_bytes = np.bincount(picked, weights=trace.bytes, minlength=paths).astype(np.int64)
+        bytes_by_path = np.bincount(picked, weights=trace.bytes, minlength=paths).astype(np.int64)
         spread = crossings = 0
     else:
-        connections, carried_bytes = carried.connections.astype(np.int64), carried.bytes.astype(np.int64)
-        spread, crossings = carried.spread, carried.crossings
+        connections, bytes_by_path = online.connections.astype(np.int64), online.bytes.astype(np.int64)
+        spread, crossings = online.spread, online.crossings
     errors = path_errors(asked, connections)
     worst = int(np.nanargmax(np.abs(errors)))
     shares = splitter.shares()
@@ -255,13 +256,13 @@ def _outcome(
         asked=asked.tolist(),
         shares=None if shares is None else shares.tolist(),
         got_connections=[int(count) for count in connections],
-        got_bytes=[int(count) for count in carried_bytes],
+        got_bytes=[int(count) for count in bytes_by_path],
         mape_pct=mape(asked, connections),
         floor_pct=mape_floor(asked, len(trace)),
         expected_pct=_expected(splitter, asked, _hash(request), len(trace)),
         worst_path=worst + 1,
         worst_path_error_pct=float(errors[worst]),
-        byte_mape_pct=mape(asked, carried_bytes),
+        byte_mape_pct=mape(asked, bytes_by_path),
         byte_floor_pct=byte_floor(asked, trace.bytes),
         ns_per_decision=float(np.median(nanoseconds)),
         ns_per_decision_min=float(np.min(nanoseconds)),

@@ -60,7 +60,7 @@ class Request:
 def choices(items: Iterable[str], where: str = "technique") -> tuple[Choice, ...]:
     """Parses techniques: `NAME` or `NAME:key=value:key=value`, each item a list of them; none means all."""
     names = [technique.name for technique in techniques()]
-    found = []
+    chosen = []
     for text in (part for item in items for part in split_list(item)):
         name, *pairs = text.split(":")
         parameters = []
@@ -69,10 +69,10 @@ def choices(items: Iterable[str], where: str = "technique") -> tuple[Choice, ...
             if not equals:
                 raise AnabranchError(f"{where}: {text}: `{pair}` is no key=value; write {name}:key=value")
             parameters.append((key.strip(), value.strip()))
-        found.append(Choice(choose(name, names, where), tuple(parameters)))
-    if len(set(found)) < len(found):
-        raise AnabranchError(f"{where}: {', '.join(c.label for c in found)}: one is named twice; leave it out")
-    return tuple(found) or tuple(Choice(name) for name in names)
+        chosen.append(Choice(choose(name, names, where), tuple(parameters)))
+    if len(set(chosen)) < len(chosen):
+        raise AnabranchError(f"{where}: {', '.join(c.label for c in chosen)}: one is named twice; leave it out")
+    return tuple(chosen) or tuple(Choice(name) for name in names)
 
 
 def read_toml(path: str) -> dict[str, Any]:

@@ -121,9 +121,9 @@ def generate_trace(
     progress: Progress | None = None,
 ) -> Trace:
     """Generates traffic if there is no trace; `kind` is a name of `generators()`. Otherwise like `read_trace`."""
-    made = (kind, connections)
+    source = (kind, connections)
     recording = _core.replay(
-        None, made, "outer", direction, hash, seed, [splitter.core for splitter in online], progress, False
+        None, source, "outer", direction, hash, seed, [splitter.core for splitter in online], progress, False
     )
     return _trace(f"generated {kind}:{connections}", recording)
 

@@ -48,10 +48,10 @@ class Case:
     def _estimate(self, of: Labels, over: Labels | None) -> Estimate:
         at = {"fabric": [self.fabric], "transport": [self.transport]}
         form = "ratio" if over else "value"
-        found = self.evidence.estimates(CellMeasure(JOB_TIME, of=of, over=over, form=form, at=at)).mean
-        if found is None:
+        mean = self.evidence.estimates(CellMeasure(JOB_TIME, of=of, over=over, form=form, at=at)).mean
+        if mean is None:
             raise ValueError(f"{self.fabric}, {self.transport}: {of}: the record has no job time")
-        return found
+        return mean
 
 
 def page(written: str) -> str:

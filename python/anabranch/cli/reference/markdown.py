@@ -26,8 +26,8 @@ def replace_block(page: str, name: str, text: str) -> str:
 
     """
     begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
-    before, found, rest = page.partition(begin)
+    before, opening, rest = page.partition(begin)
     _, closed, after = rest.partition(end)
-    if not (found and closed):
+    if not (opening and closed):
         raise ValueError(f"the page has no block {name}: write {begin.strip()} and {end}")
     return f"{before}{begin}\n{text}\n{end}{after}"

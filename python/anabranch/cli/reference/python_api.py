@@ -127,7 +127,7 @@ def _constant(name: str) -> str:
     """The text below a module's constant, which Python itself does not keep."""
     for module in ("split.tuples", "split.splitter"):
         source = inspect.getsource(__import__(f"anabranch.{module}", fromlist=[module]))
-        found = re.search(rf'^{name} = .*?\n"""(.*?)"""', source, re.MULTILINE | re.DOTALL)
-        if found:
-            return f"\n{found[1]}\n"
+        match = re.search(rf'^{name} = .*?\n"""(.*?)"""', source, re.MULTILINE | re.DOTALL)
+        if match:
+            return f"\n{match[1]}\n"
     return ""

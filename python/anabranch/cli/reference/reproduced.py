@@ -21,10 +21,10 @@ one. [What each verdict means](../study.md). Curves of the papers are images: on
 
 def pages() -> dict[str, str]:
     """A page for each paper by its name."""
-    found: dict[str, list[Evaluated]] = {paper: [] for paper in PAPERS}
+    by_paper: dict[str, list[Evaluated]] = {paper: [] for paper in PAPERS}
     for one in recall(select([], everything=True, with_records=True)):
-        found[one.group.paper].append(one)
-    return {f"{paper}.md": _page(paper, studies) for paper, studies in found.items()}
+        by_paper[one.group.paper].append(one)
+    return {f"{paper}.md": _page(paper, studies) for paper, studies in by_paper.items()}
 
 
 def _page(paper: str, studies: Sequence[Evaluated]) -> str:

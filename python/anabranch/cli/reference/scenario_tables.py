@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 
-from anabranch.cli.reference.schema.scenario import wanted
+from anabranch.cli.reference.schema.scenario import values_of_keys
 from anabranch.simulate.scenario.keys import TABLE, TABLES, Key, every_key
 
 HEAD = '''"""Tables of a scenario by name, with their keys. Written by `make reference`; a test compares."""
@@ -60,7 +60,7 @@ def _type(key: Key) -> str:
     if key.sort == TABLES:
         return f"Tables[{_name(key.path)}]"
     # A key of one name may take other words in tables of another kind.
-    wants = wanted()[key.path]
+    wants = values_of_keys()[key.path]
     if len(wants) > 1 and all(WORDS.fullmatch(words) for words in wants):
         return f"Literal[{', '.join(dict.fromkeys(QUOTED.findall(' '.join(wants))))}]"
     one = _simple(key.wants.removesuffix(LIST))

@@ -112,22 +112,23 @@ def compare(
     )
     if not quiet:
         terminal().print(design.announcement, markup=False, soft_wrap=True)
-    found = run(design, runs, chosen, Where(part, parts, dask, jobs), to_terminal(quiet), asked, columns)
-    if found is None:
+    comparison = run(design, runs, chosen, Where(part, parts, dask, jobs), to_terminal(quiet), asked, columns)
+    if comparison is None:
         return
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
 
-        write_json(json, found.record)
+        write_json(json, comparison.record)
     if not quiet:
         from anabranch.report.comparison.table import show
 
         console = terminal()
         console.print()
-        show(found.frames, console)
-        console.print(f"figures: {found.folder / FIGURES}", markup=False, soft_wrap=True)
+        show(comparison.frames, console)
+        console.print(f"figures: {comparison.folder / FIGURES}", markup=False, soft_wrap=True)
         console.print(
-            f"results: {found.folder}; the study: {found.folder / STUDY}; anabranch report {found.folder}",
+            f"results: {comparison.folder}; the study: {comparison.folder / STUDY}; "
+            f"anabranch report {comparison.folder}",
             markup=False,
             soft_wrap=True,
         )

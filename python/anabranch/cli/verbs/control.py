@@ -47,7 +47,7 @@ def control(
 
     from anabranch.deploy.control import file as fabric_file
 
-    found = fabric_file.read(file)
+    fabric = fabric_file.read(file)
     if not (once or dry_run):
         if json is not None:
             raise AnabranchError(
@@ -59,15 +59,15 @@ def control(
             raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
         from anabranch.deploy.control.log import start_log
 
-        asyncio.run(run(found, start_log()))
+        asyncio.run(run(fabric, start_log()))
         return 0
     from anabranch.deploy.control.exposure import exposures
     from anabranch.deploy.control.once import reconcile
 
-    warnings = exposures(found)
+    warnings = exposures(fabric)
     for exposure in warnings:
         typer.echo(f"warning: {exposure}", err=True)
-    snapshot, lines = asyncio.run(reconcile(found, timeout, commits=not dry_run))
+    snapshot, lines = asyncio.run(reconcile(fabric, timeout, commits=not dry_run))
     if json is not None:
         from anabranch.deploy.control.pages.status import record
         from anabranch.files.terminal.json_document import write_json
@@ -92,9 +92,9 @@ def _print(snapshot: Snapshot, *, changed: bool) -> None:
         table.add_column(name, justify="right" if side == "right" else "left")
     table.add_column("changes made" if changed else "changes to make", justify="right")
     for one in snapshot.switches:
-        held = (str(one.groups), str(one.flows), str(one.meters)) if one.connected else ("-", "-", "-")
+        counts = (str(one.groups), str(one.flows), str(one.meters)) if one.connected else ("-", "-", "-")
         changes = one.changes if changed else one.differences
-        table.add_row(one.name, *held, str(changes) if one.connected else "-")
+        table.add_row(one.name, *counts, str(changes) if one.connected else "-")
     console = terminal()
     console.print(table)
     for one in snapshot.switches:

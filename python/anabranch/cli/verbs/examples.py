@@ -27,14 +27,14 @@ def examples(
     """
     from anabranch.files.project.examples_list import copy, listed
 
-    found = listed()
+    names = listed()
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
 
-        write_json(json, {"examples": [example._asdict() for example in found]})
+        write_json(json, {"examples": [example._asdict() for example in names]})
     if into is not None:
         copy(into)
-        typer.echo(f"{into}: {len(found)} files", err=json == "-")
+        typer.echo(f"{into}: {len(names)} files", err=json == "-")
     elif json != "-":
         from rich.table import Table
 
@@ -43,6 +43,6 @@ def examples(
         table = Table(box=None, pad_edge=False, show_header=False)
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
-        for example in found:
+        for example in names:
             table.add_row(example.name, example.about)
         terminal().print(table, markup=False, highlight=False)

@@ -130,12 +130,12 @@ def explain(
         chosen, *others = choices([technique or "min-move"])
         if others:
             raise AnabranchError(f"technique: {technique}: several; give one")
-        found = explanation.by_technique(tuples, asked, chosen, name, seed)
+        explanations = explanation.by_technique(tuples, asked, chosen, name, seed)
     else:
-        found = registry.target(target).explain_group(asked, with_weights.of(target), tuples)
+        explanations = registry.target(target).explain_group(asked, with_weights.of(target), tuples)
     if json is not None:
-        write_json(json, explanation.record(found))
+        write_json(json, explanation.record(explanations))
     if json != "-":
-        show(found, asked, sizes, terminal())
-    if any(one.path is None for one in found):
+        show(explanations, asked, sizes, terminal())
+    if any(one.path is None for one in explanations):
         raise typer.Exit(STATUS_UNSURE)

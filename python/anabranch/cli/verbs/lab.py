@@ -80,10 +80,10 @@ def up(
 
     with Bar("making the lab", 1, quiet=False) as bar:
 
-        def told(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             bar.draw(done / total, f"{done} of {total} hosts and switches")
 
-        lab = Lab.up(scenario, name, scale=scale, switch=switch, tso=tso, bfd_ms=_milliseconds(bfd), progress=told)
+        lab = Lab.up(scenario, name, scale=scale, switch=switch, tso=tso, bfd_ms=_milliseconds(bfd), progress=report)
     lines = _described(lab)
     if control:
         from anabranch.lab.fabric.controller import start
@@ -127,7 +127,7 @@ def run(
     """
     from anabranch.files.terminal.console import terminal
     from anabranch.lab.run.beside import BURST_FRAMES
-    from anabranch.lab.run.run import Wishes
+    from anabranch.lab.run.run import Choices
     from anabranch.lab.run.session import Request, run_beside, run_one
     from anabranch.simulate.runs.load import parse_overrides
     from anabranch.simulate.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes
@@ -135,26 +135,26 @@ def run(
     quiet = quiet or json == "-"
     if burst is None and beside_simulator:
         burst = BURST_FRAMES
-    wishes = Wishes(recipe, congestion_control, burst)
+    choices = Choices(recipe, congestion_control, burst)
     overrides = parse_overrides(override or ())
     request = Request(
-        scenario, overrides, name, scale, switch, runs, wishes, keep=keep, unchecked=unchecked, quiet=quiet
+        scenario, overrides, name, scale, switch, runs, choices, keep=keep, unchecked=unchecked, quiet=quiet
     )
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
     if beside_simulator:
-        found, machine = run_beside(request, seeds, chosen, terminal(json))
+        pairs, machine = run_beside(request, seeds, chosen, terminal(json))
     else:
         ran, machine = run_one(request, chosen, terminal(json))
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
         from anabranch.lab.run import document
 
-        written = document.pairs(found, chosen, machine) if beside_simulator else document.one(ran, chosen, machine)
+        written = document.pairs(pairs, chosen, machine) if beside_simulator else document.one(ran, chosen, machine)
         write_json(json, written)
     if beside_simulator and figure is not None:
         from anabranch.lab.run.beside_figure import save
 
-        save(found, chosen, figure)
+        save(pairs, chosen, figure)
     return 0 if machine.usable or allow_busy else STATUS_NOT_USABLE
 
 
@@ -173,8 +173,8 @@ def down(
     if bool(labs) == everything:
         raise AnabranchError("lab down: give the names of labs, or --all; `anabranch lab list` has them")
     for name in sorted({*record.names(), *lost_labs()}) if everything else labs or []:
-        found = [remove(name), remove_lost(name)]
-        typer.echo(f"{name}: {'removed' if any(found) else 'not there'}")
+        removed = [remove(name), remove_lost(name)]
+        typer.echo(f"{name}: {'removed' if any(removed) else 'not there'}")
 
 
 def list_labs(json: Json = None) -> None:
@@ -204,16 +204,16 @@ def calibrate(
 
     lab = Lab.open(name)
     with Bar("measuring", 1, quiet=False) as bar:
-        found = ceiling_of(
+        ceiling = ceiling_of(
             lab, again=again, progress=lambda done, parts: bar.draw(done / parts, "what switches forward")
         )
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
         from anabranch.lab.calibration.ceiling import document
 
-        write_json(json, {"lab": name, **document(found)})
+        write_json(json, {"lab": name, **document(ceiling)})
     if json != "-":
-        show(found, terminal())
+        show(ceiling, terminal())
 
 
 def reproduce(
@@ -261,14 +261,14 @@ def reproduce(
             session.record([one], lambda text: terminal(json).print(text, markup=False, soft_wrap=True))
 
     piece = studies.Piece(quick, minutes, allow_busy)
-    found = studies.reproduce(papers, piece, terminal(json), ["anabranch", *sys.argv[1:]], done)
-    usable = all(one.evidence.usable for one in found) or allow_busy
+    outcome = studies.reproduce(papers, piece, terminal(json), ["anabranch", *sys.argv[1:]], done)
+    usable = all(one.evidence.usable for one in outcome) or allow_busy
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
         from anabranch.reproduce.document import document
 
-        write_json(json, document(found, [studies.folder(one.group, quick) for one in found]))
-    if any(line.check == FAILS for one in found for line in one.lines):
+        write_json(json, document(outcome, [studies.folder(one.group, quick) for one in outcome]))
+    if any(line.check == FAILS for one in outcome for line in one.lines):
         return STATUS_WRONG
     return 0 if usable else STATUS_NOT_USABLE
 

@@ -134,19 +134,19 @@ def plan(
     own = {name: options.of(name, strict=False) for name in TARGETS}
     asked = groups.group(weights, fail or (), ports)
     bound = None if error is None else parse_bound(error)
-    found = forecast.plan(asked, target or (), own, bound)
+    forecasts = forecast.plan(asked, target or (), own, bound)
     if trace is not None:
-        _show_on_traffic(found, trace, json)
+        _show_on_traffic(forecasts, trace, json)
         return
     from anabranch.deploy.targets.forecast_table import show
 
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
 
-        write_json(json, found.record)
+        write_json(json, forecasts.record)
     if json != "-":
-        show(found, terminal())
-    if error is not None and not found.within_bound:
+        show(forecasts, terminal())
+    if error is not None and not forecasts.within_bound:
         raise typer.Exit(STATUS_BOUND_MISSED)
 
 
@@ -160,13 +160,13 @@ def _show_on_traffic(forecasts: Forecasts, trace: str, json: str | None) -> None
 
     read = read_trace(trace, direction="each-headers", partial=True)
     warn_of_damage(read)
-    found = OnTraffic(forecasts, read)
+    on_traffic = OnTraffic(forecasts, read)
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
 
-        write_json(json, found.record)
+        write_json(json, on_traffic.record)
     if json != "-":
-        show(found, terminal())
+        show(on_traffic, terminal())
 
 
 def _plan_pair(
@@ -186,15 +186,15 @@ def _plan_pair(
         )
     if pair is None:
         raise AnabranchError("pair: missing; give two leaves, as in --pair leaf0 leaf1")
-    found = plan_pair(fabric, targets[0], pair, parse_overrides(override))
+    pair_plan = plan_pair(fabric, targets[0], pair, parse_overrides(override))
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
 
-        write_json(json, found.record)
+        write_json(json, pair_plan.record)
     if json != "-":
         from anabranch.report.tables.pair_plan_table import show
 
-        show(found, terminal())
+        show(pair_plan, terminal())
 
 
 def _write_files(
@@ -223,13 +223,13 @@ def _write_files(
     if folder is None:
         raise AnabranchError("folder: missing; name the folder to write, as in --folder switches")
     pairs = [] if pair is None else [pair]
-    found = files(written[0]).write(fabric, folder, "".join(balancers), pairs, parse_overrides(override))
+    written_files = files(written[0]).write(fabric, folder, "".join(balancers), pairs, parse_overrides(override))
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
 
-        write_json(json, {"target": written[0], "folder": found.folder, **found.record})
+        write_json(json, {"target": written[0], "folder": written_files.folder, **written_files.record})
     if json != "-":
-        show(found, terminal())
+        show(written_files, terminal())
 
 
 def _refuse_planner(name: str) -> None:

@@ -121,7 +121,7 @@ def run(
     chosen = size_classes(parse_bounds(classes) if classes else DEFAULT_BOUNDS_BYTES)
     console = terminal()
     if present:
-        found = Run(folder)
+        outcome = Run(folder)
         if json != "-":
             console.print(f"{folder}: complete, not run again; --again runs it\n", markup=False, soft_wrap=True)
     else:
@@ -138,32 +138,32 @@ def run(
             with RunProgress(loaded.name, quiet) as bar:
                 watches.append(bar)
                 if own is None:
-                    found = simulate(loaded, folder, together(watches), csv)
+                    outcome = simulate(loaded, folder, together(watches), csv)
                 else:
-                    found = simulate_own(own, loaded, scenario, folder, together(watches), csv)
+                    outcome = simulate_own(own, loaded, scenario, folder, together(watches), csv)
             if live:
-                page.end(found, chosen)
+                page.end(outcome, chosen)
     if apart:
         from anabranch.simulate.runs import interference
 
-        costs = interference.compared(found, scenario, pairs, runs=runs, again=again, progress=not quiet)
+        costs = interference.compared(outcome, scenario, pairs, runs=runs, again=again, progress=not quiet)
     if json is not None:
         from anabranch.report.tables.run_record import record
 
-        write_json(json, record(found, chosen))
+        write_json(json, record(outcome, chosen))
     if not quiet:
-        show(found, chosen, console)
+        show(outcome, chosen, console)
         if apart:
             from anabranch.report.tables.interference_table import show_interference
 
             console.print()
             show_interference(costs, console)
     if trace is not None:
-        found.trace(trace)
+        outcome.trace(trace)
         if not quiet:
             typer.echo(f"trace: {trace}; open it at https://ui.perfetto.dev")
-    flows = int(found.manifest["flows_total"])
-    if flows and found.manifest["flows_unfinished"] == flows == loaded.severed_flows():
+    flows = int(outcome.manifest["flows_total"])
+    if flows and outcome.manifest["flows_unfinished"] == flows == loaded.severed_flows():
         typer.echo(f"{folder}: no path joins the hosts of any flow after the last change, and no flow ended", err=True)
         raise typer.Exit(STATUS_NO_PATH)
 

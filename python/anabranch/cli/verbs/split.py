@@ -178,14 +178,14 @@ def hashes(
     from anabranch.split.traffic import traffic
 
     with PassProgress(asked.trace or asked.generate or "", quiet) as progress:
-        found = compare(asked, traffic(asked, [], progress))
-    warn_of_damage(found.trace)
+        comparison = compare(asked, traffic(asked, [], progress))
+    warn_of_damage(comparison.trace)
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
 
-        write_json(json, found.record)
+        write_json(json, comparison.record)
     if not quiet and json != "-":
-        show_hashes(found, terminal())
+        show_hashes(comparison, terminal())
 
 
 def warn_of_damage(trace: Trace) -> None:

@@ -28,6 +28,6 @@ def trace(
     from anabranch.simulate.runs.timeline.target import check_target
 
     check_target(out)
-    found = Run(run)
-    found.trace(out)
+    recorded = Run(run)
+    recorded.trace(out)
     typer.echo(f"trace: {out}; open it at https://ui.perfetto.dev")

@@ -43,13 +43,13 @@ def verify(
 
     own = options.of(target_name)
     with waiting(seconds):
-        found = verbs.verify(target(target_name), plan, own, seconds=seconds, connections=connections)
+        verification = verbs.verify(target(target_name), plan, own, seconds=seconds, connections=connections)
     if json is not None:
         from anabranch.deploy.targets.plan.record import verified
         from anabranch.files.terminal.json_document import write_json
 
-        write_json(json, verified(found, target_name, plan))
+        write_json(json, verified(verification, target_name, plan))
     if json != "-":
-        show_verified(found, terminal())
-    if found.verdict is not Verdict.RIGHT:
-        raise typer.Exit(STATUS_WRONG if found.verdict is Verdict.WRONG else STATUS_UNSURE)
+        show_verified(verification, terminal())
+    if verification.verdict is not Verdict.RIGHT:
+        raise typer.Exit(STATUS_WRONG if verification.verdict is Verdict.WRONG else STATUS_UNSURE)

@@ -20,7 +20,7 @@ class Bar:
 
     def __init__(self, name: str, total: float, quiet: bool, remembered_seconds: float = 30.0) -> None:
         console = SafeConsole(stderr=True, emoji=False, highlight=False)
-        self._wanted = console.is_terminal and not quiet and total > 0
+        self._is_drawn = console.is_terminal and not quiet and total > 0
         self._name, self._total = name, total
         self._began = time.monotonic()
         self._task: TaskID | None = None
@@ -51,7 +51,7 @@ class Bar:
 
     def draw(self, completed: float, text: str) -> None:
         """Draws that `completed` of the total is done."""
-        if not self._wanted or self.seconds < SHOWN_AFTER_SECONDS:
+        if not self._is_drawn or self.seconds < SHOWN_AFTER_SECONDS:
             return
         if self._task is None:
             self._task = self._drawn.add_task(self._name, total=self._total, text="")

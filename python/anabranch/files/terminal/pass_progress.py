@@ -17,7 +17,7 @@ class PassProgress:
 
     def __init__(self, name: str, quiet: bool) -> None:
         self._console = SafeConsole(stderr=True, emoji=False)
-        self._wanted = self._console.is_terminal and not quiet
+        self._is_drawn = self._console.is_terminal and not quiet
         self._name = name
         self._began = time.monotonic()
         self._drawn: Progress | None = None
@@ -35,7 +35,7 @@ class PassProgress:
     def __call__(self, packets: int, done: int, total: int | None) -> None:
         """Draws the state of the pass: packets so far, and how much of the source is read."""
         seconds = time.monotonic() - self._began
-        if not self._wanted or seconds < SHOWN_AFTER_SECONDS:
+        if not self._is_drawn or seconds < SHOWN_AFTER_SECONDS:
             return
         if self._drawn is None:
             self._drawn = Progress(

@@ -15,9 +15,9 @@ LONG = re.compile(rf"\S{{{LETTERS_MAX + 1},}}")
 
 def visible(text: str) -> str:
     r"""Replaces each control character by its escape, as in `\x1b`: a name must not steer a terminal."""
-    return CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+    return CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def shortened(text: str) -> str:
     """Replaces words of more than `LETTERS_MAX` letters by their beginning and their length."""
-    return LONG.sub(lambda found: f"{found[0][:SHOWN]}... ({len(found[0]):,} letters)", text)
+    return LONG.sub(lambda match: f"{match[0][:SHOWN]}... ({len(match[0]):,} letters)", text)

@@ -72,9 +72,9 @@ def ceiling_of(lab: Lab, *, again: bool = False, progress: Callable[[int, int], 
         kept = None if again else ceiling.read(lab.folder)
         if kept is not None:
             return kept
-        found = calibrate(switch=lab.record.switch, tso=lab.record.tso, parent=lab.name, progress=progress)
-        ceiling.write(found, lab.folder)
-        return found
+        measured = calibrate(switch=lab.record.switch, tso=lab.record.tso, parent=lab.name, progress=progress)
+        ceiling.write(measured, lab.folder)
+        return measured
 
 
 def remove_left(lab: Lab) -> None:

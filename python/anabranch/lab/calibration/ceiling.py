@@ -98,8 +98,8 @@ def read(folder: Path) -> Ceiling | None:
 
     """
     try:
-        found = json.loads((folder / FILE).read_text())
-        return Ceiling(**found | {"paths": tuple(PathCeiling(**path) for path in found["paths"])})
+        values = json.loads((folder / FILE).read_text())
+        return Ceiling(**values | {"paths": tuple(PathCeiling(**path) for path in values["paths"])})
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError) as error:

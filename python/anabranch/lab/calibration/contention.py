@@ -89,26 +89,26 @@ def judge(
     late = [each for each in meter.late_ms if each > late_max_ms]
     worst_ms = max(meter.late_ms, default=0.0)
     limits = {"others": OTHERS_MAX * slower, "stolen": STOLEN_MAX * slower, "load": LOAD_MAX * count * slower}
-    found: list[tuple[float, str]] = []
+    reasons: list[tuple[float, str]] = []
     if others > limits["others"] and idle * count < IDLE_PROCESSORS:
         what = f"other programs took {_pct(others)} of the processors' time ({_pct(limits['others'])} at most)"
-        found.append((others / limits["others"], what))
+        reasons.append((others / limits["others"], what))
     if stolen > limits["stolen"]:
         what = f"the hypervisor took {_pct(stolen)} of the processors' time ({_pct(limits['stolen'])} at most)"
-        found.append((stolen / limits["stolen"], what))
+        reasons.append((stolen / limits["stolen"], what))
     if meter.load_before is not None and meter.load_before > limits["load"]:
         what = f"the load in the minute before was {meter.load_before:.1f} ({limits['load']:g} at most)"
-        found.append((meter.load_before / limits["load"], what))
+        reasons.append((meter.load_before / limits["load"], what))
     if len(late) > LATE_RUNS_MAX * len(meter.late_ms):
         runs = (
             "1 % of flows" if len(meter.late_ms) == 1 else f"1 % of flows in {len(late)} of {len(meter.late_ms)} runs"
         )
         what = f"{runs} began {worst_ms:.1f} ms late or more ({late_max_ms:g} at most)"
-        found.append((worst_ms / late_max_ms, what))
+        reasons.append((worst_ms / late_max_ms, what))
     return Contention(
-        usable=not found,
-        causes=tuple(what for _, what in found),
-        excess=max((excess for excess, _ in found), default=0.0),
+        usable=not reasons,
+        causes=tuple(what for _, what in reasons),
+        excess=max((excess for excess, _ in reasons), default=0.0),
         processors=count,
         load_before=meter.load_before,
         load_max=limits["load"],
@@ -125,37 +125,37 @@ def judge(
     )
 
 
-def usable_scale(found: Contention, link_bps: float, scale: float) -> float:
+def usable_scale(contention: Contention, link_bps: float, scale: float) -> float:
     """The `--scale` at which nothing that was measured would exceed its limit; one digit, rounded down."""
-    slower = max(1.0, REFERENCE_BPS / link_bps) * max(found.excess, 1.0)
+    slower = max(1.0, REFERENCE_BPS / link_bps) * max(contention.excess, 1.0)
     exact = scale * min(1.0, REFERENCE_BPS / slower / link_bps)
     digit = 10.0 ** math.floor(math.log10(exact))
     # A whole number must not fall below itself by the rounding of a division.
     return math.floor(exact / digit + 1e-9) * digit
 
 
-def lines(found: Contention, hint: str) -> list[str]:
+def lines(contention: Contention, hint: str) -> list[str]:
     """The verdict for people."""
-    if found.usable:
-        load = "" if found.load_before is None else f"; load {found.load_before:.1f} in the minute before"
+    if contention.usable:
+        load = "" if contention.load_before is None else f"; load {contention.load_before:.1f} in the minute before"
         return [
-            f"machine: usable: other programs took {_pct(found.others_share)} of the processors' time, the hypervisor "
-            f"{_pct(found.stolen_share)}{load}"
+            f"machine: usable: other programs took {_pct(contention.others_share)} of the processors' time, "
+            f"the hypervisor {_pct(contention.stolen_share)}{load}"
         ]
-    return [f"not usable: the machine was busy: {'; '.join(found.causes)}", f"hint: {hint}"]
+    return [f"not usable: the machine was busy: {'; '.join(contention.causes)}", f"hint: {hint}"]
 
 
 def _pct(share: float) -> str:
     return f"{pct(100 * share)} %"
 
 
-def show(found: Contention, hint: str, console: Console) -> None:
+def show(contention: Contention, hint: str, console: Console) -> None:
     """Prints it."""
-    style = "dim" if found.usable else "bold red"
-    for line in lines(found, hint):
+    style = "dim" if contention.usable else "bold red"
+    for line in lines(contention, hint):
         console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def write(found: Contention, folder: Path) -> None:
+def write(contention: Contention, folder: Path) -> None:
     """Keeps it with a study's results."""
-    (folder / FILE).write_text(json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8")
+    (folder / FILE).write_text(json.dumps(asdict(contention), indent=1) + "\n", encoding="utf-8")

@@ -106,16 +106,16 @@ def measure(
                 thread.join(END_TIMEOUT_S)
                 if thread.is_alive():
                     raise AnabranchError(f"outage: {what} has not ended {END_TIMEOUT_S:g} s after the measurement")
-    there = np.isin(np.arange(sent[0]), list(arrived))
-    return _judge(there, flows, packets_per_s)
+    has_arrived = np.isin(np.arange(sent[0]), list(arrived))
+    return _judge(has_arrived, flows, packets_per_s)
 
 
 def _wave(source: Host, target: Host, flows: int) -> list[bytes]:
     ports = np.arange(flows, dtype=np.uint16) + FIRST_PORT
     tuples = five_tuples(source.address, target.address, "udp", ports, SINK_PORT)
-    made = frames(tuples, source.mac, target.mac, payload=NUMBER_BYTES + 16)
-    made[:, HEADERS : HEADERS + NUMBER_BYTES] = 0xFF
-    return [bytes(frame) for frame in made]
+    bursts = frames(tuples, source.mac, target.mac, payload=NUMBER_BYTES + 16)
+    bursts[:, HEADERS : HEADERS + NUMBER_BYTES] = 0xFF
+    return [bytes(frame) for frame in bursts]
 
 
 def _send(

@@ -11,7 +11,7 @@ import numpy as np
 from anabranch import _core
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.load import links_from
-from anabranch.lab.run.run import Wishes, ready
+from anabranch.lab.run.run import Choices, ready
 from anabranch.lab.traffic.play import play
 
 PROBES = 200
@@ -35,7 +35,7 @@ class Unloaded:
     """The same of a link between switches."""
 
 
-def measure(lab: Lab, scenario: _core.Scenario, wishes: Wishes = Wishes()) -> Unloaded:  # noqa: B008
+def measure(lab: Lab, scenario: _core.Scenario, choices: Choices = Choices()) -> Unloaded:  # noqa: B008
     """Sends single bytes over connections that are open, one after the other.
 
     Raises:
@@ -45,7 +45,7 @@ def measure(lab: Lab, scenario: _core.Scenario, wishes: Wishes = Wishes()) -> Un
     topology = scenario.topology()
     distance = {host: links for host, links in links_from(topology, 0).items() if 0 < host < len(lab.hosts)}
     near, far = min(distance, key=distance.__getitem__), max(distance, key=distance.__getitem__)
-    with ready(lab, scenario, wishes) as stage:
+    with ready(lab, scenario, choices) as stage:
         options = replace(stage.options, persistent=True, connections_per_pair=1, end_ns=None)
         times = {}
         for target in {near, far}:
@@ -55,8 +55,8 @@ def measure(lab: Lab, scenario: _core.Scenario, wishes: Wishes = Wishes()) -> Un
                 "size_bytes": [1] * PROBES,
                 "start_ns": [index * SPACING_NS for index in range(PROBES)],
             }
-            found = play(stage.endpoints, flows, options).flows
-            times[target] = float(np.median((found["fct_ns"] - found["late_ns"]).drop_nulls().to_numpy()))
+            results = play(stage.endpoints, flows, options).flows
+            times[target] = float(np.median((results["fct_ns"] - results["late_ns"]).drop_nulls().to_numpy()))
     return delays(topology, lab.scale, times[near], times[far], distance[near], distance[far])
 
 

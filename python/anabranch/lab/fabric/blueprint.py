@@ -80,12 +80,12 @@ class Blueprint:
 
     def ports(self, switch: str) -> list[tuple[End, str]]:
         """The devices of a switch and the nodes they lead to; its ports are numbered in this order from 1."""
-        found = []
+        switch_ports = []
         for cable in self.cables:
             for end, other in ((cable.a, cable.b), (cable.b, cable.a)):
                 if end.node == switch:
-                    found.append((end, other.node))
-        return found
+                    switch_ports.append((end, other.node))
+        return switch_ports
 
     def prefix(self, leaf: str) -> str | None:
         """Prefix of its hosts, if it has any, which other switches send towards this one."""
@@ -140,17 +140,17 @@ def _check_names(names: list[str], hosts: set[str]) -> None:
 
 def _cables(topology: Mapping[str, Any], hosts: set[str], scale: float) -> list[Cable]:
     names, ports = topology["nodes"]["name"], topology["ports"]
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for port, back in enumerate(ports["reverse"]):
         a, b = names[ports["from"][port]], names[ports["to"][port]]
         if port < back:
             if a in hosts and b in hosts:
                 raise AnabranchError(f"fabric: {a} and {b}: hosts linked to each other; put a switch between them")
-            found.append((back, port) if b in hosts else (port, back))
-    labels = _labels([(names[ports["from"][port]], names[ports["to"][port]]) for pair in found for port in pair], hosts)
+            pairs.append((back, port) if b in hosts else (port, back))
+    labels = _labels([(names[ports["from"][port]], names[ports["to"][port]]) for pair in pairs for port in pair], hosts)
     cables: list[Cable] = []
     seen: Counter[frozenset[str]] = Counter()
-    for number, pair in enumerate(found):
+    for number, pair in enumerate(pairs):
         a, b = (
             End(
                 names[ports["from"][port]],
@@ -200,10 +200,10 @@ def _hosts(lab: str, names: list[str], cables: list[Cable], order: list[str]) ->
     for cable in cables:
         if cable.a.node in links:
             links[cable.a.node].append(cable)
-    for name, found in links.items():
-        if len(found) != 1:
-            raise AnabranchError(f"fabric: host {name}: {len(found)} links; a host of a lab has one")
-    with_hosts = {found[0].b.node for found in links.values()}
+    for name, ends in links.items():
+        if len(ends) != 1:
+            raise AnabranchError(f"fabric: host {name}: {len(ends)} links; a host of a lab has one")
+    with_hosts = {ends[0].b.node for ends in links.values()}
     leaves = {leaf: number for number, leaf in enumerate(node for node in order if node in with_hosts)}
     if len(leaves) > LEAVES_MAX:
         raise AnabranchError(f"fabric: {len(leaves)} switches with hosts; a lab has addresses for {LEAVES_MAX}")

@@ -33,8 +33,8 @@ def start(lab: Lab) -> None:
     while not converged(lab):
         ended = os.waitpid(started, os.WNOHANG)[0] if started else not running(lab)
         if ended or time.monotonic() > deadline:
-            said = (lab.folder / LOG).read_text(errors="replace").splitlines()[-LAST_LINES:]
-            raise AnabranchError(f"lab {lab.name}: its controller does not reach its plan: {' '.join(said)}")
+            last_lines = (lab.folder / LOG).read_text(errors="replace").splitlines()[-LAST_LINES:]
+            raise AnabranchError(f"lab {lab.name}: its controller does not reach its plan: {' '.join(last_lines)}")
         time.sleep(POLL_S)
 
 

@@ -80,7 +80,7 @@ def _bps(rate: str) -> int:
 
 
 def _ports(blueprint: Blueprint, switch: str) -> dict[str, Any]:
-    found: dict[str, list[str]] = {}
+    ports: dict[str, list[str]] = {}
     for end, neighbour in blueprint.ports(switch):
-        found.setdefault(neighbour, []).append(end.device)
-    return {neighbour: devices[0] if len(devices) == 1 else devices for neighbour, devices in found.items()}
+        ports.setdefault(neighbour, []).append(end.device)
+    return {neighbour: devices[0] if len(devices) == 1 else devices for neighbour, devices in ports.items()}

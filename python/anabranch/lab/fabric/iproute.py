@@ -61,5 +61,5 @@ def end_inside(namespaces: Sequence[str], mark: str) -> None:
 
 def remove(namespaces: Sequence[str]) -> None:
     """Removes those that are there."""
-    there = present()
-    batch("ip", None, (f"netns del {name}" for name in namespaces if name in there))
+    names = present()
+    batch("ip", None, (f"netns del {name}" for name in namespaces if name in names))

@@ -49,25 +49,25 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
 
 def _facts(name: str) -> dict[str, Any]:
     try:
-        found = record.read(name)
+        lab = record.read(name)
     except AnabranchError:
         return {"state": "not readable"}
-    if found is None:
+    if lab is None:
         return {"state": "empty", "namespaces": 0}
-    controlled = any("control" in command for _, command in marked(found.mark))
+    controlled = any("control" in command for _, command in marked(lab.mark))
     return {
-        "state": _state(found),
-        "switches": found.switch,
-        "namespaces": len(found.namespaces),
-        "scale": float(found.scale),
-        "controller": f"http://{found.http}/" if controlled else None,
-        "made_for": found.parent,
-        "scenario": found.scenario_file,
+        "state": _state(lab),
+        "switches": lab.switch,
+        "namespaces": len(lab.namespaces),
+        "scale": float(lab.scale),
+        "controller": f"http://{lab.http}/" if controlled else None,
+        "made_for": lab.parent,
+        "scenario": lab.scenario_file,
     }
 
 
-def _state(found: Record) -> str:
-    if not found.complete:
+def _state(lab: Record) -> str:
+    if not lab.complete:
         return "not whole"
-    ended = Lab.open(found.name).switching.ended()
+    ended = Lab.open(lab.name).switching.ended()
     return f"{' and '.join(ended)} ended" if ended else "up"

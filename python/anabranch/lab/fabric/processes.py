@@ -52,13 +52,13 @@ def _handles(inodes: set[int], mark: str) -> list[int]:
 
 def marked(mark: str) -> list[tuple[int, list[str]]]:
     """Processes with `mark` in their environment: number and command."""
-    found = []
+    pids = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and _belongs(folder, set(), mark):
             with suppress(OSError):
                 command = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
-                found.append((int(folder.name), command))
-    return found
+                pids.append((int(folder.name), command))
+    return pids
 
 
 def _belongs(process: Path, inodes: set[int], mark: str) -> bool:
@@ -73,11 +73,11 @@ def _belongs(process: Path, inodes: set[int], mark: str) -> bool:
 
 
 def _ancestors() -> set[int]:
-    pid, found = os.getpid(), set[int]()
+    pid, ancestors = os.getpid(), set[int]()
     while pid > 0:
-        found.add(pid)
+        ancestors.add(pid)
         try:
             pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             break
-    return found
+    return ancestors

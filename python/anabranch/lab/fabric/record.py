@@ -72,8 +72,8 @@ def read(name: str) -> Record | None:
     """
     file = LABS / name / FILE
     try:
-        found = json.loads(file.read_text())
-        return Record(**found | {"namespaces": tuple(found["namespaces"])})
+        values = json.loads(file.read_text())
+        return Record(**values | {"namespaces": tuple(values["namespaces"])})
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError) as error:
@@ -100,8 +100,8 @@ def read_created(name: str) -> Created | None:
     """
     file = LABS / name / FILE
     try:
-        found = json.loads(file.read_text())
-        created = Created(tuple(found["namespaces"]), found["mark"], found.get("parent", ""))
+        values = json.loads(file.read_text())
+        created = Created(tuple(values["namespaces"]), values["mark"], values.get("parent", ""))
         own = f"anabranch.{name}"
         if not created.mark or not all(each == own or each.startswith(f"{own}.") for each in created.namespaces):
             raise ValueError("names what is not this lab's")
@@ -114,13 +114,13 @@ def read_created(name: str) -> Created | None:
 
 def children(name: str) -> list[str]:
     """Labs that were made for this one; those whose record cannot be read are nobody's."""
-    found = []
+    children_names = []
     for other in names():
         with suppress(AnabranchError):
             created = read_created(other)
             if other != name and created is not None and created.parent == name:
-                found.append(other)
-    return found
+                children_names.append(other)
+    return children_names
 
 
 def write(record: Record) -> None:
@@ -153,12 +153,12 @@ def locked(name: str, *, make: bool = False) -> Iterator[bool]:
         AnabranchError: another process holds it for long.
 
     """
-    held = _hold(name, make)
+    lock = _hold(name, make)
     try:
-        yield held is not None
+        yield lock is not None
     finally:
-        if held is not None:
-            os.close(held)
+        if lock is not None:
+            os.close(lock)
 
 
 def _hold(name: str, make: bool) -> int | None:
@@ -168,19 +168,19 @@ def _hold(name: str, make: bool) -> int | None:
         if make:
             _make(folder)
         try:
-            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:
             if make:
                 continue
             return None
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The process that held the lock before may have removed the folder.
-            if folder.stat().st_ino == os.fstat(held).st_ino:
-                return held
+            if folder.stat().st_ino == os.fstat(handle).st_ino:
+                return handle
         except (BlockingIOError, FileNotFoundError):
             time.sleep(0.05)
-        os.close(held)
+        os.close(handle)
     raise AnabranchError(f"lab {name}: another process is making or removing it; wait for that")
 
 

@@ -24,15 +24,15 @@ def install(lab: Lab, via: str | None = None) -> None:
 
 def next_hops(blueprint: Blueprint, via: str | None = None) -> dict[str, dict[str, str]]:
     """Device to send by, by switch and prefix; a host's own address is a prefix too."""
-    found: dict[str, dict[str, str]] = {switch: {} for switch in blueprint.switches}
+    by_switch: dict[str, dict[str, str]] = {switch: {} for switch in blueprint.switches}
     for host in blueprint.hosts.values():
-        found[host.leaf][f"{host.address}/32"] = _device(blueprint, host.leaf, host.name)
+        by_switch[host.leaf][f"{host.address}/32"] = _device(blueprint, host.leaf, host.name)
     for leaf in sorted({host.leaf for host in blueprint.hosts.values()}):
         prefix = blueprint.prefix(leaf)
         for switch, onward in _towards(blueprint, leaf, via).items():
             if prefix:
-                found[switch][prefix] = _device(blueprint, switch, onward)
-    return found
+                by_switch[switch][prefix] = _device(blueprint, switch, onward)
+    return by_switch
 
 
 def _device(blueprint: Blueprint, switch: str, neighbour: str) -> str:
@@ -41,13 +41,13 @@ def _device(blueprint: Blueprint, switch: str, neighbour: str) -> str:
 
 def _towards(blueprint: Blueprint, leaf: str, via: str | None) -> dict[str, str]:
     """The next node of each switch but the leaf itself, breadth first from there."""
-    found: dict[str, str] = {}
+    next_hop: dict[str, str] = {}
     waiting = deque([leaf])
     while waiting:
         node = waiting.popleft()
         neighbours = [other for _, other in blueprint.ports(node) if other not in blueprint.hosts]
         for other in sorted(set(neighbours), key=lambda name: name != via):
-            if other != leaf and other not in found:
-                found[other] = node
+            if other != leaf and other not in next_hop:
+                next_hop[other] = node
                 waiting.append(other)
-    return found
+    return next_hop

@@ -42,16 +42,16 @@ def widen(pid: int) -> bool:
     # A process that ends meanwhile takes its entry in /proc along.
     with suppress(FileNotFoundError, ProcessLookupError), _handle(pid) as handle:
         for path in Path(f"/proc/{pid}/fd").iterdir():
-            found = _copy(handle, int(path.name)) if _is_socket(path) else None
-            if found is None:
+            copy = _copy(handle, int(path.name)) if _is_socket(path) else None
+            if copy is None:
                 continue
-            with found:
-                if found.family != socket.AF_PACKET:
+            with copy:
+                if copy.family != socket.AF_PACKET:
                     continue
-                found.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES)
-                found.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BYTES)
+                copy.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES)
+                copy.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BYTES)
                 # Receiving sockets are bound to a device, the sending one is not.
-                sends = sends or not found.getsockname()[0]
+                sends = sends or not copy.getsockname()[0]
     return sends
 
 

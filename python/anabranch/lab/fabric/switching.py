@@ -142,8 +142,8 @@ def switching(record: Record, blueprint: Blueprint) -> Switching:
 
 
 def _class(kind: str) -> type[Switching]:
-    made: type[Switching] = part(kind, "switching").SWITCHING
-    return made
+    kind_class: type[Switching] = part(kind, "switching").SWITCHING
+    return kind_class
 
 
 def remove_rest(namespaces: Sequence[str], mark: str) -> None:

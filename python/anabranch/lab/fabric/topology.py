@@ -93,15 +93,15 @@ class Lab:
         lab.switching.check()
         lab.switching.check_machine()
         with record.locked(name, make=True):
-            found = record.read(name)
-            if found is not None and found.complete:
-                if replace(desired, mark=found.mark, http=found.http, complete=True) != found:
+            present = record.read(name)
+            if present is not None and present.complete:
+                if replace(desired, mark=present.mark, http=present.http, complete=True) != present:
                     raise AnabranchError(f"lab {name}: up with something else; `anabranch lab down {name}` first")
-                lab = cls(found, blueprint, switching(found, blueprint))
+                lab = cls(present, blueprint, switching(present, blueprint))
                 lab.start_switch()
                 return lab
-            if found is not None:
-                _remove(found.namespaces, found.mark)
+            if present is not None:
+                _remove(present.namespaces, present.mark)
                 record.clear(name)
             clash = sorted(iproute.present() & set(desired.namespaces))
             if clash:
@@ -123,14 +123,14 @@ class Lab:
             AnabranchError: there is none, or it is not whole.
 
         """
-        found = record.read(name)
-        if found is None:
+        present = record.read(name)
+        if present is None:
             labs = ", ".join(record.names()) or "none"
             raise AnabranchError(f"lab {name}: not up; there are: {labs}; `anabranch lab up` makes one")
-        if not found.complete:
+        if not present.complete:
             raise AnabranchError(f"lab {name}: not whole; `anabranch lab down {name}` removes what there is of it")
-        blueprint = draw(name, topology_of(found.scenario, found.scenario_file), found.scale)
-        return cls(found, blueprint, switching(found, blueprint))
+        blueprint = draw(name, topology_of(present.scenario, present.scenario_file), present.scale)
+        return cls(present, blueprint, switching(present, blueprint))
 
     def down(self) -> None:
         """Removes all of it."""
@@ -281,18 +281,18 @@ def remove(name: str) -> bool:
     if not LAB_NAME.fullmatch(name):
         raise AnabranchError(f"lab {name}: not the name of a lab; `anabranch lab list` has them")
     # Children go first: as long as one exists, it can be removed by its parent's name.
-    found = [_remove_one(each) for each in (*record.children(name), name)]
-    return any(found)
+    removed = [_remove_one(each) for each in (*record.children(name), name)]
+    return any(removed)
 
 
 def _remove_one(name: str) -> bool:
-    with record.locked(name) as there:
-        if not there:
+    with record.locked(name) as is_present:
+        if not is_present:
             return False
         check_machine()
-        made = record.read_created(name)
-        if made is not None:
-            _remove(made.namespaces, made.mark)
+        created = record.read_created(name)
+        if created is not None:
+            _remove(created.namespaces, created.mark)
         record.forget(name)
         return True
 
@@ -312,8 +312,8 @@ def _free_port() -> int:
             other = record.read(name)
             taken.add(other.http if other else "")
     for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as found, suppress(OSError):
-            found.bind((LOCAL, port))
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind((LOCAL, port))
             if f"{LOCAL}:{port}" not in taken:
                 return port
     raise AnabranchError(f"{LOCAL}: none of the ports {PORTS[0]} to {PORTS[-1]} is free; end what has them")

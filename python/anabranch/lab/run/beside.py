@@ -79,7 +79,7 @@ def as_simulated(unloaded: Unloaded, kind: str, scale: float) -> list[tuple[str,
 def times(pairs: Pairs, classes: Sequence[SizeClass]) -> list[Beside]:
     """Completion times in the scenario's time; a statistic that a run lacks is left out."""
     tables = [[by_class(run.flows, classes) for run in runs] for runs in (pairs.lab, pairs.simulated)]
-    found = []
+    rows = []
     for index, one in enumerate(classes):
         for statistic in STATISTICS:
             values = [[table[f"fct_ns_{statistic}"][index] for table in side] for side in tables]
@@ -87,7 +87,7 @@ def times(pairs: Pairs, classes: Sequence[SizeClass]) -> list[Beside]:
                 continue
             real, model = (np.array(side, dtype=np.float64) for side in values)
             real = real * pairs.scale
-            found.append(
+            rows.append(
                 Beside(
                     size_class=one.label,
                     statistic=statistic,
@@ -99,7 +99,7 @@ def times(pairs: Pairs, classes: Sequence[SizeClass]) -> list[Beside]:
                     ratio=paired_ratio(real, model),
                 )
             )
-    return found
+    return rows
 
 
 def shares(pairs: Pairs) -> list[LinkShare]:
@@ -114,7 +114,7 @@ def shares(pairs: Pairs) -> list[LinkShare]:
     sent, dropped = zip(
         *(_port_sums(runs, "sent_bytes", "dropped_packets") for runs in (pairs.lab, pairs.simulated)), strict=True
     )
-    found = []
+    rows = []
     for port in between:
         sender = topology["ports"]["from"][port]
         siblings = [other for other in between if topology["ports"]["from"][other] == sender]
@@ -122,8 +122,8 @@ def shares(pairs: Pairs) -> list[LinkShare]:
             float(side[port] / max(sum(side[other] for other in siblings), 1)) for side in sent
         )
         name = f"{names[sender]}>{names[topology['ports']['to'][port]]}"
-        found.append(LinkShare(name, lab_share, simulated_share, *(int(side[port]) for side in dropped)))
-    return found
+        rows.append(LinkShare(name, lab_share, simulated_share, *(int(side[port]) for side in dropped)))
+    return rows
 
 
 def waiting(pairs: Pairs) -> list[Waiting]:

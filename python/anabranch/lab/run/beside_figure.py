@@ -26,5 +26,5 @@ def save(pairs: Pairs, classes: Sequence[SizeClass], file: Path) -> None:
 
 
 def _flows(runs: Sequence[Run], scale: float) -> pl.DataFrame:
-    found = pl.concat([run.measured_flows.select("size_bytes", "fct_ns", "finished") for run in runs])
-    return found.with_columns(pl.col("fct_ns") * scale)
+    flows = pl.concat([run.measured_flows.select("size_bytes", "fct_ns", "finished") for run in runs])
+    return flows.with_columns(pl.col("fct_ns") * scale)

@@ -15,14 +15,14 @@ from anabranch.lab.run.forwarding import Switches
 PARTIAL = {"port_loss": "loss", "node_blackhole": "blackhole"}
 
 
-def refuse_partial(found: list[dict[str, Any]]) -> None:
+def refuse_partial(changes: list[dict[str, Any]]) -> None:
     """Refuses what loses some packets, or those of some flows.
 
     Raises:
         AnabranchError: there is such a change.
 
     """
-    for change in found:
+    for change in changes:
         if change["what"] in PARTIAL and not (change["what"] == "port_loss" and change["value"] in (0, 1)):
             raise AnabranchError(
                 f"change: {PARTIAL[change['what']]}: {change['value']:g}: a lab loses all that a link carries or "
@@ -36,7 +36,7 @@ class Change:
 
     at_ns: float
     """Time of the change, in the scenario's time."""
-    said: str
+    words: str
     apply: Callable[[], None]
 
 
@@ -66,16 +66,16 @@ class Links:
         cable = self._cables[port]
         return cable.a if cable.a.node == self._nodes[self._from[port]] else cable.b
 
-    def changes(self, found: list[dict[str, Any]]) -> list[Change]:
+    def changes(self, resolved: list[dict[str, Any]]) -> list[Change]:
         """The topology's changes, those of one moment together.
 
         Raises:
             AnabranchError: one that this kernel has no means for.
 
         """
-        refuse_partial(found)
+        refuse_partial(resolved)
         moments: dict[float, list[dict[str, Any]]] = defaultdict(list)
-        for change in found:
+        for change in resolved:
             moments[change["at_ns"]].append(change)
         return [self._change(at_ns, moments[at_ns]) for at_ns in sorted(moments)]
 
@@ -129,10 +129,10 @@ class Links:
                 self._lab.set_rate(self.end(port), rate_bps, self._burst_frames)
                 self._switches.rate_bps[port] = rate_bps
 
-        said = [f"{self._name(port)} {'up' if state else 'down'}" for port, state in up.items()]
-        said += [f"{self._name(port)} {'silent' if state else 'heard again'}" for port, state in silent.items()]
-        said += [f"{self._name(port)} {rate / 1e6:g} Mb/s" for port, rate in rates.items()]
-        return Change(at_ns, ", ".join(said), apply)
+        words = [f"{self._name(port)} {'up' if state else 'down'}" for port, state in up.items()]
+        words += [f"{self._name(port)} {'silent' if state else 'heard again'}" for port, state in silent.items()]
+        words += [f"{self._name(port)} {rate / 1e6:g} Mb/s" for port, rate in rates.items()]
+        return Change(at_ns, ", ".join(words), apply)
 
     def _name(self, port: int) -> str:
         return f"{self._nodes[self._from[port]]}>{self._nodes[self._to[port]]}"

@@ -18,17 +18,17 @@ def one(run: Run, classes: Sequence[SizeClass], machine: Contention) -> dict[str
     return record(run, classes) | {"machine": asdict(machine)}
 
 
-def pairs(found: Pairs, classes: Sequence[SizeClass], machine: Contention) -> dict[str, Any]:
+def pairs(both: Pairs, classes: Sequence[SizeClass], machine: Contention) -> dict[str, Any]:
     """Lab and simulator side by side, and whether the machine was quiet enough."""
     return {
-        "scale": found.scale,
+        "scale": both.scale,
         "runs": [
             {"seed": seed, "lab": str(lab.folder), "simulated": str(simulated.folder)}
-            for seed, (lab, simulated) in enumerate(zip(found.lab, found.simulated, strict=True), 1)
+            for seed, (lab, simulated) in enumerate(zip(both.lab, both.simulated, strict=True), 1)
         ],
-        "unloaded": asdict(found.unloaded),
-        "times": [asdict(row) for row in times(found, classes)],
-        "links": [asdict(row) for row in shares(found)],
-        "waiting": [asdict(row) for row in waiting(found)],
+        "unloaded": asdict(both.unloaded),
+        "times": [asdict(row) for row in times(both, classes)],
+        "links": [asdict(row) for row in shares(both)],
+        "waiting": [asdict(row) for row in waiting(both)],
         "machine": asdict(machine),
     }

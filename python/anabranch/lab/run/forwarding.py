@@ -19,9 +19,9 @@ AskedWeights = str | Mapping[str, int]
 class Switches(ABC):
     """Forwarding state of a lab's switches, made from the state of its links."""
 
-    def __init__(self, lab: Lab, asked: AskedWeights, said: str) -> None:
+    def __init__(self, lab: Lab, asked: AskedWeights, words: str) -> None:
         self.lab = lab
-        self.said = said
+        self.words = words
         """How switches split, for people."""
         self.file: FabricFile = parse(lab.fabric_file.read_text(encoding="utf-8"), str(lab.fabric_file))
         self._asked = asked
@@ -54,8 +54,8 @@ class Switches(ABC):
 
     def weights(self) -> Weights:
         """Weights by switch and leaf that it leads to."""
-        found = self._weigher.weigh(self.up, self.rate_bps)
-        return found if isinstance(self._asked, str) else self._written(found, self._asked)
+        weighed = self._weigher.weigh(self.up, self.rate_bps)
+        return weighed if isinstance(self._asked, str) else self._written(weighed, self._asked)
 
     def _written(self, weights: Weights, written: Mapping[str, int]) -> Weights:
         """Weights by the name of the port, 1 where none is written; parallel links share their neighbour's."""
@@ -70,7 +70,7 @@ class Switches(ABC):
         }
 
 
-def said_of(asked: AskedWeights) -> str:
+def words_of(asked: AskedWeights) -> str:
     """Weights in words."""
     return f"weights {asked if isinstance(asked, str) else 'as written'}"
 
@@ -93,5 +93,5 @@ def switches_of(lab: Lab, routing: Mapping[str, Any], recipe: str = "") -> Switc
 
     """
     how = part(lab.record.switch, "forwarding")
-    found: Switches = how.SWITCHES(lab, how.choose(routing, recipe))
-    return found
+    switches: Switches = how.SWITCHES(lab, how.choose(routing, recipe))
+    return switches

@@ -33,10 +33,10 @@ def links_from(topology: Mapping[str, Any], source: int) -> dict[int, int]:
     neighbours: dict[int, set[int]] = {}
     for a, b in zip(topology["ports"]["from"], topology["ports"]["to"], strict=True):
         neighbours.setdefault(int(a), set()).add(int(b))
-    found, waiting = {source: 0}, deque([source])
+    distances, waiting = {source: 0}, deque([source])
     while waiting:
         node = waiting.popleft()
-        for other in neighbours[node] - found.keys():
-            found[other] = found[node] + 1
+        for other in neighbours[node] - distances.keys():
+            distances[other] = distances[node] + 1
             waiting.append(other)
-    return found
+    return distances

@@ -41,8 +41,8 @@ ALIKE = ("from", "to", "rate_bps", "buffer_bytes", "buffer_packets")
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """Wishes for a run in a lab, beside its scenario."""
+class Choices:
+    """Choices for a run in a lab, beside its scenario."""
 
     recipe: str = ""
     """Recipe of Open vSwitch's groups, instead of the one that goes with the scenario's table."""
@@ -64,7 +64,7 @@ class Ready:
     resolved: Mapping[str, Any]
 
 
-def check(scenario: _core.Scenario, wishes: Wishes, switch: str = DEFAULT) -> None:
+def check(scenario: _core.Scenario, choices: Choices, switch: str = DEFAULT) -> None:
     """Whether any lab with such switches can do what a scenario asks; before one is made.
 
     Raises:
@@ -72,14 +72,14 @@ def check(scenario: _core.Scenario, wishes: Wishes, switch: str = DEFAULT) -> No
 
     """
     resolved = tomllib.loads(scenario.resolved_toml())
-    forwarding.check(resolved["routing"], switch, wishes.recipe)
-    options(resolved, 1.0, wishes.congestion_control)
+    forwarding.check(resolved["routing"], switch, choices.recipe)
+    options(resolved, 1.0, choices.congestion_control)
     refuse_partial(scenario.topology()["changes"])
     refuse_waiting(scenario.flows())
 
 
 @contextmanager
-def ready(lab: Lab, scenario: _core.Scenario, wishes: Wishes) -> Iterator[Ready]:
+def ready(lab: Lab, scenario: _core.Scenario, choices: Choices) -> Iterator[Ready]:
     """Has a lab forward for a while; links and switches are afterwards as they were.
 
     Raises:
@@ -88,9 +88,9 @@ def ready(lab: Lab, scenario: _core.Scenario, wishes: Wishes) -> Iterator[Ready]
     """
     resolved, topology = tomllib.loads(scenario.resolved_toml()), scenario.topology()
     _check_fabric(lab, topology)
-    switches = switches_of(lab, resolved["routing"], wishes.recipe)
-    carried = options(resolved, 1 / lab.scale, wishes.congestion_control)
-    links = Links(lab, topology, switches, wishes.burst_frames)
+    switches = switches_of(lab, resolved["routing"], choices.recipe)
+    play_options = options(resolved, 1 / lab.scale, choices.congestion_control)
+    links = Links(lab, topology, switches, choices.burst_frames)
     changes = links.changes(topology["changes"])
     endpoints = [Endpoint(host.namespace, host.address) for host in lab.hosts.values()]
     try:
@@ -99,7 +99,7 @@ def ready(lab: Lab, scenario: _core.Scenario, wishes: Wishes) -> Iterator[Ready]
             if change.at_ns == 0:
                 change.apply()
         switches.install()
-        yield Ready(endpoints, carried, links, switches, changes, resolved)
+        yield Ready(endpoints, play_options, links, switches, changes, resolved)
     finally:
         links.restore()
         switches.clear()
@@ -109,7 +109,7 @@ def run(
     lab: Lab,
     scenario: _core.Scenario,
     folder: Path,
-    wishes: Wishes = Wishes(),
+    choices: Choices = Choices(),
     *,
     ceiling: Mapping[str, Any] | None = None,
     meter: Meter | None = None,
@@ -121,7 +121,7 @@ def run(
         lab: Made of the scenario's fabric.
         scenario: What to run.
         folder: Where results go.
-        wishes: What is done in another way than the scenario's.
+        choices: What is done in another way than the scenario's.
         ceiling: What this machine can forward, to be kept with the results.
         meter: What the runs before this one took of the machine, and has this one added.
         watch: Told how far it is.
@@ -137,40 +137,46 @@ def run(
     flows["start_ns"] = stretch * np.asarray(flows["start_ns"], dtype=np.float64)
     # The simulator knows what each flow would take alone: one yardstick for both.
     ideal_fct_ns = (stretch * np.asarray(scenario.run().flows["ideal_fct_ns"], dtype=np.float64)).tolist()
-    with ready(lab, scenario, wishes) as stage:
+    with ready(lab, scenario, choices) as stage:
         resolved = stage.resolved
-        carried = replace(stage.options, end_ns=stretch * time_ns(resolved["stop"], "at"))
+        play_options = replace(stage.options, end_ns=stretch * time_ns(resolved["stop"], "at"))
         interval_ns = max(INTERVAL_LEAST_NS, round(stretch * time_ns(resolved["record"], "interval")))
         learns_ns = time_ns(resolved["routing"], "delay")
         actions: list[Action] = []
         for change in stage.changes:
             if change.at_ns > 0:
-                actions.append((change.at_ns * stretch, _noticed(change, stage.switches)))
+                actions.append((change.at_ns * stretch, _learned(change, stage.switches)))
                 actions.append(((change.at_ns + learns_ns) * stretch, _installs(stage.switches)))
         started_at, wall = datetime.now(timezone.utc).isoformat(timespec="seconds"), time.perf_counter()
         with PortWatch(lab, scenario.topology(), stage.links.end) as ports, meter.running(lab.record.mark):
-            found = play(
-                stage.endpoints, flows, carried, watch=watch, actions=actions, every_ns=interval_ns, sample=ports.sample
+            played = play(
+                stage.endpoints,
+                flows,
+                play_options,
+                watch=watch,
+                actions=actions,
+                every_ns=interval_ns,
+                sample=ports.sample,
             )
         wall_s = time.perf_counter() - wall
-    late_ms = found.late_p99_ns / 1e6
+    late_ms = played.late_p99_ns / 1e6
     meter.late_ms.append(late_ms)
     measured = Measured(
         lab=lab,
         scenario=scenario,
-        results=found,
+        results=played,
         ports=ports.frame(),
         lost_packets=ports.lost_packets,
         ideal_fct_ns=ideal_fct_ns,
-        forwarding=stage.switches.said,
-        burst_frames=wishes.burst_frames,
-        changes=[f"{change.at_ns * stretch / 1e9:g} s: {change.said}" for change in stage.changes],
+        forwarding=stage.switches.words,
+        burst_frames=choices.burst_frames,
+        changes=[f"{change.at_ns * stretch / 1e9:g} s: {change.words}" for change in stage.changes],
         started_at=started_at,
         wall_s=wall_s,
         ceiling=dict(ceiling or {}),
         machine=judge(Meter(meter.load_before, meter.spent - before, [late_ms]), link_bps=link_bps(lab)),
     )
-    return write(measured, folder), found
+    return write(measured, folder), played
 
 
 def link_bps(lab: Lab) -> float:
@@ -184,7 +190,7 @@ def folder_of(runs: Path, scenario: _core.Scenario) -> Path:
     return simulated.with_name(f"{simulated.name}-lab")
 
 
-def _noticed(change: Change, switches: Switches) -> Callable[[], None]:
+def _learned(change: Change, switches: Switches) -> Callable[[], None]:
     def act() -> None:
         change.apply()
         switches.notice()

@@ -24,7 +24,7 @@ from anabranch.lab.fabric.topology import Lab, default_name
 from anabranch.lab.run import beside, show
 from anabranch.lab.run.beside import Pairs
 from anabranch.lab.run.load import mean_switches, offered_bps
-from anabranch.lab.run.run import Wishes, check, folder_of, link_bps, run
+from anabranch.lab.run.run import Choices, check, folder_of, link_bps, run
 from anabranch.report.tables.run_table import show_before
 from anabranch.simulate.runs.folder import check_writable
 from anabranch.simulate.runs.load import load
@@ -47,7 +47,7 @@ class Request:
     switch: str = DEFAULT
     """The kind of the lab's switches."""
     runs: Path = Path("runs")
-    wishes: Wishes = Wishes()  # noqa: RUF009
+    choices: Choices = Choices()  # noqa: RUF009
     keep: bool = False
     """Leave the lab up."""
     unchecked: bool = False
@@ -63,17 +63,17 @@ def run_one(request: Request, classes: Sequence[SizeClass], console: Console) ->
 
     """
     scenario = load(request.scenario, request.overrides)
-    check(scenario, request.wishes, request.switch)
+    check(scenario, request.choices, request.switch)
     check_writable(request.runs)
     meter = Meter()
     with _lab(request) as lab:
         if not request.quiet:
             show_before(scenario, console)
         ceiling = _checked(request, lab, scenario)
-        found, results = _run(request, lab, scenario, ceiling, meter)
+        measured, results = _run(request, lab, scenario, ceiling, meter)
     if not request.quiet:
-        show.one(found, results, classes, console)
-    return found, _judged(lab, meter, request, console)
+        show.one(measured, results, classes, console)
+    return measured, _judged(lab, meter, request, console)
 
 
 def run_beside(
@@ -86,21 +86,21 @@ def run_beside(
 
     """
     scenario = load(request.scenario, request.overrides)
-    check(scenario, request.wishes, request.switch)
+    check(scenario, request.choices, request.switch)
     check_writable(request.runs)
     meter = Meter()
     with _lab(request) as lab:
         ceiling = _checked(request, lab, scenario)
-        empty = unloaded.measure(lab, scenario, request.wishes)
+        empty = unloaded.measure(lab, scenario, request.choices)
         pairs = Pairs(empty, lab.scale, [], [])
         for seed in range(1, seeds + 1):
             overrides = [*request.overrides, ("seed", str(seed))]
-            found, results = _run(request, lab, load(request.scenario, overrides), ceiling, meter, f"seed {seed}: ")
+            measured, results = _run(request, lab, load(request.scenario, overrides), ceiling, meter, f"seed {seed}: ")
             for warning in results.warnings():
                 console.print(f"warning: seed {seed}: {warning}", style="yellow", markup=False, soft_wrap=True)
-            delays = beside.as_simulated(empty, found.scenario["fabric"]["kind"], lab.scale)
+            delays = beside.as_simulated(empty, measured.scenario["fabric"]["kind"], lab.scale)
             model = simulate(request.scenario, [*overrides, *delays], runs=request.runs, progress=not request.quiet)
-            pairs.lab.append(found)
+            pairs.lab.append(measured)
             pairs.simulated.append(model)
     if not request.quiet:
         show.pairs(pairs, classes, console)
@@ -110,13 +110,13 @@ def run_beside(
 def _judged(lab: Lab, meter: Meter, request: Request, console: Console) -> Contention:
     """The verdict, told; also to who wants no tables, if it is not good."""
     rate_bps = link_bps(lab)
-    found = judge(meter, link_bps=rate_bps)
-    if not (found.usable and request.quiet):
-        hint, scale = "leave the machine to the lab", usable_scale(found, rate_bps, lab.scale)
+    judged = judge(meter, link_bps=rate_bps)
+    if not (judged.usable and request.quiet):
+        hint, scale = "leave the machine to the lab", usable_scale(judged, rate_bps, lab.scale)
         if scale >= lab.scale / SLOWER_MAX:
             hint += f", or make a slower one, on which the same delays weigh less: --scale {scale:g}"
-        contention.show(found, hint, console)
-    return found
+        contention.show(judged, hint, console)
+    return judged
 
 
 @contextmanager
@@ -151,7 +151,7 @@ def _run(
         raise AnabranchError("traffic: no flows; let it last longer")
     with Bar(f"{prefix}{scenario.name}", total, request.quiet) as bar:
         folder = folder_of(request.runs, scenario)
-        return run(lab, scenario, folder, request.wishes, ceiling=ceiling, meter=meter, watch=_drawn(bar))
+        return run(lab, scenario, folder, request.choices, ceiling=ceiling, meter=meter, watch=_drawn(bar))
 
 
 def _drawn(bar: Bar) -> Callable[[int, int, int], None]:

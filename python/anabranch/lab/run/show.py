@@ -33,9 +33,9 @@ def one(run: Run, results: FlowResults, classes: Sequence[SizeClass], console: C
         console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
 
 
-def pairs(found: Pairs, classes: Sequence[SizeClass], console: Console) -> None:
+def pairs(both: Pairs, classes: Sequence[SizeClass], console: Console) -> None:
     """Lab and simulator side by side."""
-    empty = found.unloaded
+    empty = both.unloaded
     console.print(
         f"unloaded, one byte, one way: {duration(empty.near_ns)} over 2 links, {duration(empty.far_ns)} over "
         f"{empty.far_links}; simulated delays: {duration(empty.host_delay_ns)} of a host's link, "
@@ -54,7 +54,7 @@ def pairs(found: Pairs, classes: Sequence[SizeClass], console: Console) -> None:
         ("lab / simulator", True),
         ("95 %", True),
     )
-    for row in times(found, classes):
+    for row in times(both, classes):
         halves = ["-" if half is None else duration(half) for half in (row.lab_half_ns, row.simulated_half_ns)]
         low, high = row.ratio.low, row.ratio.high
         table.add_row(
@@ -77,7 +77,7 @@ def pairs(found: Pairs, classes: Sequence[SizeClass], console: Console) -> None:
         ("lab\ndropped", True),
         ("simulator\ndropped", True),
     )
-    for link in shares(found):
+    for link in shares(both):
         links.add_row(
             link.port,
             f"{100 * link.lab_share:.1f}",
@@ -88,14 +88,14 @@ def pairs(found: Pairs, classes: Sequence[SizeClass], console: Console) -> None:
     console.print(links)
     console.print()
     queues = plain_table(("bytes waiting", False), ("lab", True), ("simulator", True))
-    for queue in waiting(found):
+    for queue in waiting(both):
         queues.add_row(queue.direction, count(queue.lab_bytes), count(queue.simulated_bytes))
     console.print(queues)
-    sides = (found.lab, found.simulated)
+    sides = (both.lab, both.simulated)
     again = [sum(int(run.measured_flows["retransmitted_packets"].sum()) for run in side) for side in sides]
     unfinished = [sum(run.sums["unfinished"] for run in side) for side in sides]
     console.print(
-        f"\n{len(found.lab)} seeds; intervals by Student's t over seeds, ratios seed by seed; "
+        f"\n{len(both.lab)} seeds; intervals by Student's t over seeds, ratios seed by seed; "
         f"sent again: {count(again[0])} segments in the lab, {count(again[1])} in the simulator; "
         f"unfinished: {count(unfinished[0])} in the lab, {count(unfinished[1])} in the simulator",
         markup=False,

@@ -68,11 +68,11 @@ def frames(tuples: npt.NDArray[Any], source_mac: str, target_mac: str, payload: 
         raise AnabranchError("tuples: neither UDP nor TCP over IPv4; the lab's hosts have no others")
     tcp = tuples["protocol"] == PROTOCOLS["tcp"]
     size = max(LEAST_FRAME, ETHERNET + IPV4 + (20 if tcp.any() else UDP) + payload)
-    made = np.zeros((len(tuples), size), np.uint8)
-    made[:, 0:6] = np.frombuffer(bytes.fromhex(target_mac.replace(":", "")), np.uint8)
-    made[:, 6:12] = np.frombuffer(bytes.fromhex(source_mac.replace(":", "")), np.uint8)
-    made[:, 12:14] = (0x08, 0x00)
-    header = made[:, ETHERNET : ETHERNET + IPV4]
+    block = np.zeros((len(tuples), size), np.uint8)
+    block[:, 0:6] = np.frombuffer(bytes.fromhex(target_mac.replace(":", "")), np.uint8)
+    block[:, 6:12] = np.frombuffer(bytes.fromhex(source_mac.replace(":", "")), np.uint8)
+    block[:, 12:14] = (0x08, 0x00)
+    header = block[:, ETHERNET : ETHERNET + IPV4]
     header[:, 0] = 0x45
     header[:, 2:4] = np.frombuffer(struct.pack(">H", size - ETHERNET), np.uint8)
     header[:, 8] = TIME_TO_LIVE
@@ -80,12 +80,12 @@ def frames(tuples: npt.NDArray[Any], source_mac: str, target_mac: str, payload: 
     header[:, 12:16] = tuples["source"][:, :4]
     header[:, 16:20] = tuples["destination"][:, :4]
     header[:, 10:12] = _checksums(header)
-    segment = made[:, ETHERNET + IPV4 :]
+    segment = block[:, ETHERNET + IPV4 :]
     segment[:, 0:2] = _big_endian(tuples["source_port"])
     segment[:, 2:4] = _big_endian(tuples["destination_port"])
     segment[~tcp, 4:6] = np.frombuffer(struct.pack(">H", size - ETHERNET - IPV4), np.uint8)
     segment[tcp, 12:14] = (0x50, 0x02)
-    return made
+    return block
 
 
 def open_outlet(namespace: str, device: str) -> socket.socket:

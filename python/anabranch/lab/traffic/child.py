@@ -80,10 +80,10 @@ class Child:
                 raise self._died()
             self._rest += part
         line, _, self._rest = self._rest.partition(b"\n")
-        said: dict[str, Any] = json.loads(line)
-        if "error" in said:
-            raise AnabranchError(said["error"])
-        return said
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise AnabranchError(answer["error"])
+        return answer
 
     def _died(self) -> AnabranchError:
         self._process.kill()

@@ -215,8 +215,8 @@ class Connection:
     def _expect(self) -> None:
         assert self.receiver is not None
         assert self.flow is not None
-        wanted = min(self.flow.size - self.flow.received, WAKE_BYTES)
-        self.receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, wanted)
+        low_water = min(self.flow.size - self.flow.received, WAKE_BYTES)
+        self.receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
 
 
 def set_mark(end: socket.socket, mark: int) -> None:

@@ -71,18 +71,18 @@ class FlowResults:
 
     def warnings(self) -> list[str]:
         """Reasons why these results are worth less than they look."""
-        found = []
+        sentences = []
         if self.late_p99_ns > LATE_WARNED_NS:
-            found.append(
+            sentences.append(
                 f"the generator was late: 1 % of flows began {self.late_p99_ns / 1e6:.1f} ms late or more; "
                 "lower the load, or leave the machine to it"
             )
         broken = self.flows.filter(pl.col("error").is_not_null())
         if broken.height:
-            found.append(f"{broken.height} connections broke: {broken['error'][0]}")
+            sentences.append(f"{broken.height} connections broke: {broken['error'][0]}")
         if self.unfinished:
-            found.append(f"{self.unfinished} of {self.flows.height} flows unfinished; they are in no mean")
-        return found
+            sentences.append(f"{self.unfinished} of {self.flows.height} flows unfinished; they are in no mean")
+        return sentences
 
 
 def results(flows: Mapping[str, Sequence[Any]], began_ns: int, answer: Mapping[str, Any]) -> FlowResults:

@@ -78,17 +78,17 @@ def _command(host: Endpoint, *arguments: str) -> list[str]:
 def _await_listening(server: subprocess.Popen[str]) -> None:
     """iperf3 says so; asking by connecting would be the one connection that it takes."""
     assert server.stdout is not None
-    said = []
+    lines = []
     limit = threading.Timer(START_TIMEOUT_S, server.kill)
     limit.start()
     try:
         while line := server.stdout.readline():
             if "listening" in line:
                 return
-            said.append(line.strip())
+            lines.append(line.strip())
     finally:
         limit.cancel()
-    raise AnabranchError(f"iperf3: its server does not start: {' '.join(said) or 'says nothing'}")
+    raise AnabranchError(f"iperf3: its server does not start: {' '.join(lines) or 'says nothing'}")
 
 
 def _run(command: Sequence[str], timeout_s: float) -> dict[str, Any]:
@@ -97,20 +97,20 @@ def _run(command: Sequence[str], timeout_s: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         raise AnabranchError(f"iperf3: no end after {timeout_s:g} s; does the fabric forward?") from None
     try:
-        found: dict[str, Any] = json.loads(run.stdout)
+        document: dict[str, Any] = json.loads(run.stdout)
     except ValueError:
         raise AnabranchError(f"iperf3: {run.stderr.strip() or run.stdout.strip() or run.returncode}") from None
-    if "error" in found:
-        raise AnabranchError(f"iperf3: {found['error']}")
-    return found
+    if "error" in document:
+        raise AnabranchError(f"iperf3: {document['error']}")
+    return document
 
 
-def _result(found: dict[str, Any]) -> LongFlows:
-    end = found["end"]
+def _result(document: dict[str, Any]) -> LongFlows:
+    end = document["end"]
     return LongFlows(
         goodput_bps=float(end["sum_received"]["bits_per_second"]),
         each_bps=tuple(float(stream["receiver"]["bits_per_second"]) for stream in end["streams"]),
-        intervals_bps=tuple(float(interval["sum"]["bits_per_second"]) for interval in found["intervals"]),
+        intervals_bps=tuple(float(interval["sum"]["bits_per_second"]) for interval in document["intervals"]),
         retransmitted_packets=int(end["sum_sent"]["retransmits"]),
         rtt_mean_us=sum(stream["sender"]["mean_rtt"] for stream in end["streams"]) / len(end["streams"]),
     )

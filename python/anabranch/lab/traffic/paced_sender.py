@@ -39,11 +39,11 @@ class DeviceCounters:
         data = b""
         while part := self._file.read(1 << 16):
             data += part
-        found = {}
+        counters = {}
         for line in data.splitlines()[2:]:
             name, _, values = line.partition(b":")
-            found[name.strip().decode()] = int(values.split()[column])
-        return found
+            counters[name.strip().decode()] = int(values.split()[column])
+        return counters
 
     def close(self) -> None:
         """Closes the file."""
@@ -89,9 +89,9 @@ class PacedSender:
 
     def _beyond(self, before: int, arrived: int, sent: int) -> int:
         """Waits for half the window, or all that is under way, to have arrived; how many have."""
-        wanted = min(arrived + WINDOW // 2, sent)
+        due = min(arrived + WINDOW // 2, sent)
         deadline = time.monotonic() + STALL_S
-        while (now := self._arrived() - before) < wanted:
+        while (now := self._arrived() - before) < due:
             if time.monotonic() > deadline:
                 raise LostError(f"{self._device}: {sent - now} of {sent} frames lost; is a rule missing?")
             time.sleep(REST_S)

@@ -33,5 +33,5 @@ def asked() -> dict[str, Any]:
         if not part:
             sys.exit(1)
         parts.append(part)
-    found: dict[str, Any] = json.loads(b"".join(parts))
-    return found
+    request: dict[str, Any] = json.loads(b"".join(parts))
+    return request

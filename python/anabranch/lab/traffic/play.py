@@ -143,5 +143,5 @@ def _checked(flows: Mapping[str, Any], hosts: int) -> dict[str, list[int]]:
             f"traffic: a flow names a host beyond the {hosts} there are; give the scenario of this lab"
         )
     number = flows["flow"] if "flow" in flows else range(len(starts))
-    made = {name: column.tolist() for name, column in columns.items()}
-    return made | {"start_ns": starts.round().astype(np.int64).tolist(), "flow": np.asarray(number).tolist()}
+    lists = {name: column.tolist() for name, column in columns.items()}
+    return lists | {"start_ns": starts.round().astype(np.int64).tolist(), "flow": np.asarray(number).tolist()}

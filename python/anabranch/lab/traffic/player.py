@@ -104,9 +104,9 @@ class Player:
         if self._here != self.namespaces[host]:
             enter(self.namespaces[host])
             self._here = self.namespaces[host]
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        made.setblocking(False)
-        return made
+        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        opened.setblocking(False)
+        return opened
 
     def watch(self, descriptor: int, handler: Ready, events: int) -> None:
         """Calls the handler whenever the descriptor is ready."""
@@ -139,15 +139,15 @@ class Player:
         self._warm_up()
         self._began_ns = time.monotonic_ns() + LEAD_NS
         say({"began_ns": self._began_ns})
-        end_ns, told_ns = self._began_ns + self._end_ns, self._began_ns
+        end_ns, reported_ns = self._began_ns + self._end_ns, self._began_ns
         cpu = time.process_time_ns()
         count = len(self._flows)
         while self._over < count:
             now = self._start_due()
             if now >= end_ns:
                 break
-            if now >= told_ns + PROGRESS_NS:
-                told_ns = now
+            if now >= reported_ns + PROGRESS_NS:
+                reported_ns = now
                 say({"started": self._next, "over": self._over})
             upcoming = self._began_ns + self._starts[self._order[self._next]] if self._next < count else end_ns
             self._timer.set(min(upcoming, end_ns, now + PROGRESS_NS))

@@ -76,10 +76,10 @@ class PortWatch:
 
     def sample(self, at_ns: int) -> None:
         """Reads them now."""
-        found = {namespace: reader.read() for namespace, reader in self._readers.items()}
+        samples = {namespace: reader.read() for namespace, reader in self._readers.items()}
         self._times_ns.append(at_ns)
         self._samples.append(
-            [found[namespace][end.device] for namespace, end in zip(self._namespaces, self._ends, strict=True)]
+            [samples[namespace][end.device] for namespace, end in zip(self._namespaces, self._ends, strict=True)]
         )
 
     def _extremes(self) -> tuple[list[QueueCounters], list[QueueCounters]]:
@@ -87,13 +87,13 @@ class PortWatch:
 
     def _arrived(self) -> list[int]:
         """Packets received by each end so far."""
-        found: dict[tuple[str, str], int] = {}
+        arrived: dict[tuple[str, str], int] = {}
         for namespace in self._readers:
             with inside(namespace):
                 for line in Path("/proc/thread-self/net/dev").read_text(encoding="ascii").splitlines()[2:]:
                     device, _, numbers = line.partition(":")
-                    found[namespace, device.strip()] = int(numbers.split()[1])
-        return [found[namespace, end.device] for namespace, end in zip(self._namespaces, self._ends, strict=True)]
+                    arrived[namespace, device.strip()] = int(numbers.split()[1])
+        return [arrived[namespace, end.device] for namespace, end in zip(self._namespaces, self._ends, strict=True)]
 
     def frame(self) -> pl.DataFrame:
         """A row per port and interval between two samples."""

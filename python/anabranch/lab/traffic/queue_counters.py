@@ -72,14 +72,14 @@ class QueueReader:
         size = HEADER.size + QDISC.size
         header = HEADER.pack(size, RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, self._sequence, 0)
         self._socket.send(header + QDISC.pack(socket.AF_UNSPEC, 0, 0, 0, 0))
-        found = {}
+        by_device = {}
         for message in self._messages():
             _, interface, _, parent, _ = QDISC.unpack_from(message)
             if parent == TC_H_ROOT and interface in self._names:
                 counters = _counters(message[QDISC.size :])
                 if counters is not None:
-                    found[self._names[interface]] = counters
-        return found
+                    by_device[self._names[interface]] = counters
+        return by_device
 
     def _messages(self) -> Iterator[memoryview]:
         while True:

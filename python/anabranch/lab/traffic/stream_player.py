@@ -45,8 +45,8 @@ class Sender:
     def __init__(self, end: socket.socket, rate_bps: float) -> None:
         self.end, self._rate_bps = end, rate_bps
         payload = tcp_info.segment_bytes(end)
-        wanted = min(BLOCK_MAX, rate_bps / 8 / WRITES_PER_S)
-        self._block = memoryview(bytes(payload * max(1, round(wanted / payload))))
+        block = min(BLOCK_MAX, rate_bps / 8 / WRITES_PER_S)
+        self._block = memoryview(bytes(payload * max(1, round(block / payload))))
         self._left = 0
         self._written = 0
         self.began_ns = 0
@@ -156,18 +156,18 @@ class StreamPlayer:
             end.close()
 
     def _counts(self) -> list[list[int]]:
-        found = []
+        counts = []
         for sender, receiver in zip(self.senders, self.receivers, strict=True):
             got, sent = tcp_info.received(receiver), tcp_info.sent(sender.end)
             counted = [sent.packets, sent.retransmitted, sent.reordered, sent.timeouts or 0]
-            found.append([*got, *counted, tcp_info.needless(sender.end)])
-        return found
+            counts.append([*got, *counted, tcp_info.needless(sender.end)])
+        return counts
 
     def _until(self, end_ns: int, due: list[tuple[int, int]]) -> None:
-        told = time.monotonic_ns()
+        reported = time.monotonic_ns()
         while (now := time.monotonic_ns()) < end_ns:
-            if now > told + PROGRESS_NS:
-                told = now
+            if now > reported + PROGRESS_NS:
+                reported = now
                 say({"left_ns": end_ns - now})
             while due and due[0][0] <= now:
                 at, index = heapq.heappop(due)
@@ -215,12 +215,12 @@ class StreamPlayer:
         return socket.socket(socket.AF_INET, socket.SOCK_STREAM)
 
     def _listener(self, host: int) -> socket.socket:
-        made = self._open(host)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((self._addresses[host], PORT))
-        made.listen(BACKLOG)
-        made.settimeout(CONNECT_TIMEOUT_S)
-        return made
+        listener = self._open(host)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((self._addresses[host], PORT))
+        listener.listen(BACKLOG)
+        listener.settimeout(CONNECT_TIMEOUT_S)
+        return listener
 
     def _connect(self, source: int, target: int, rate_bps: float, packet_bytes: int, source_port: int) -> None:
         listener, end = self._listeners[target], self._open(source)

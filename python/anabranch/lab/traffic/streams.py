@@ -131,8 +131,8 @@ def run(endpoints: Sequence[Endpoint], streams: Sequence[Stream], span: Span) ->
         answer: dict[str, Any] = {}
         while "result" not in answer:
             answer = player.get()
-    found = answer["result"]
-    columns = dict(zip(COLUMNS, zip(*found["streams"], strict=True), strict=True))
+    result = answer["result"]
+    columns = dict(zip(COLUMNS, zip(*result["streams"], strict=True), strict=True))
     asked = {
         "source": [stream.source for stream in streams],
         "target": [stream.target for stream in streams],
@@ -140,9 +140,9 @@ def run(endpoints: Sequence[Endpoint], streams: Sequence[Stream], span: Span) ->
     }
     return StreamResults(
         pl.DataFrame(asked | {name: list(values) for name, values in columns.items()}),
-        found["window_ns"],
-        found["late_p99_ns"],
-        found["cpu_ns"],
-        found["counters"],
-        found["settings"],
+        result["window_ns"],
+        result["late_p99_ns"],
+        result["cpu_ns"],
+        result["counters"],
+        result["settings"],
     )

@@ -125,9 +125,9 @@ def compare(
         name,
     )
     where = Where(at_once=jobs, dask=dask)
-    found = run(design, runs, classes, where, replace(SILENT, progress=progress), asked, columns)
-    assert found is not None, "one shard is all of it"
-    return found
+    comparison = run(design, runs, classes, where, replace(SILENT, progress=progress), asked, columns)
+    assert comparison is not None, "one shard is all of it"
+    return comparison
 
 
 def designed(
@@ -222,17 +222,17 @@ def run(
     write_whole(sweep.folder / STUDY, design.files(sweep.folder))
     if study is None:
         return None
-    found = Comparison(study, asked)
-    draw(found, list(dict.fromkeys(one.measure for one in found.frames.criteria)), columns)
-    return found
+    comparison = Comparison(study, asked)
+    draw(comparison, list(dict.fromkeys(one.measure for one in comparison.frames.criteria)), columns)
+    return comparison
 
 
-def draw(found: Comparison, measures: Sequence[Measure], columns: int | None) -> None:
+def draw(comparison: Comparison, measures: Sequence[Measure], columns: int | None) -> None:
     """Writes the figures: values and differences of each measure, and completion times by size class.
 
     Those of an earlier comparison of the same name that this one does not draw go, for its runs may have been others.
     """
-    folder = found.folder / FIGURES
+    folder = comparison.folder / FIGURES
     folder.mkdir(exist_ok=True)
 
     def files(name: str) -> list[Path]:
@@ -242,7 +242,7 @@ def draw(found: Comparison, measures: Sequence[Measure], columns: int | None) ->
         for file in files(name):
             file.unlink(missing_ok=True)
     for measure in measures:
-        found.plot(files(measure.name), measure.name, columns=columns)
-        found.plot(files(f"{measure.name}{DIFFERENCE}"), measure.name, difference=True, columns=columns)
+        comparison.plot(files(measure.name), measure.name, columns=columns)
+        comparison.plot(files(f"{measure.name}{DIFFERENCE}"), measure.name, difference=True, columns=columns)
     if SLOWDOWN in measures or FCT in measures:
-        found.plot(files(BY_CLASS), FCT.name, size_classes=EACH_CLASS, columns=columns)
+        comparison.plot(files(BY_CLASS), FCT.name, size_classes=EACH_CLASS, columns=columns)

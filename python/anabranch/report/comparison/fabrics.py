@@ -78,7 +78,7 @@ def parse_changes(options: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
         AnabranchError: one has another form.
 
     """
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_fabric: dict[str, list[dict[str, Any]]] = {}
     for option in options:
         changes = []
         for part in [] if option == WHOLE else option.split(","):
@@ -89,5 +89,5 @@ def parse_changes(options: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
                     "fabric as built"
                 )
             changes.append({"link": link, "set": "down"} if value == "down" else {"link": link, "rate": value})
-        found[option] = changes
-    return found
+        by_fabric[option] = changes
+    return by_fabric

@@ -59,19 +59,19 @@ class Frames:
 
         from anabranch.report.comparison.pairing import unpaired
 
-        found = self.study.comparison.rename({axis: short(axis) for axis in self.study.axes})
+        renamed = self.study.comparison.rename({axis: short(axis) for axis in self.study.axes})
         higher = [column for one in MEASURES.values() if not one.lower_is_better for column in one.columns()]
         gains = pl.when(pl.col("statistic").is_in(higher)).then(pl.lit(HIGHER)).otherwise(pl.lit(LOWER))
         is_decided = pl.col("verdict").is_in([LOWER, HIGHER])
         judged = pl.when(pl.col("verdict") == gains).then(pl.lit(BETTER)).otherwise(pl.lit(WORSE))
-        found = found.with_columns(pl.when(is_decided).then(judged).otherwise(pl.col("verdict")).alias("verdict"))
+        renamed = renamed.with_columns(pl.when(is_decided).then(judged).otherwise(pl.col("verdict")).alias("verdict"))
         others = unpaired(self.study)
         if not others:
-            return found
+            return renamed
         at = [short(axis) for axis in self.study.axes]
-        is_paired = pl.Series([row not in others for row in found.select(at).rows()], dtype=pl.Boolean)
+        is_paired = pl.Series([row not in others for row in renamed.select(at).rows()], dtype=pl.Boolean)
         intervals = ("ratio_low", "ratio_high", "seeds_needed")
-        return found.with_columns(
+        return renamed.with_columns(
             *(pl.when(is_paired).then(pl.col(name)).alias(name) for name in intervals),
             pl.when(is_paired).then(pl.col("verdict")).otherwise(pl.lit(NOT_PAIRED)).alias("verdict"),
         )

@@ -30,13 +30,13 @@ def unpaired(study: StudyOutcome) -> set[tuple[Any, ...]]:
     baseline = study.axes["scheme"][0]
     others = [axis for axis in study.axes if axis != "scheme"]
     first = {_key(cell, others): cell for cell in study.cells if cell.point["scheme"] == baseline}
-    found = set()
+    schemes = set()
     for cell in study.cells:
         against = first.get(_key(cell, others))
         if against is None or against is cell or _same_flows(Run(cell.folder), Run(against.folder)):
             continue
-        found.add(tuple(cell.point[axis] for axis in study.axes))
-    return found
+        schemes.add(tuple(cell.point[axis] for axis in study.axes))
+    return schemes
 
 
 def _key(cell: Cell, axes: list[str]) -> tuple[Any, ...]:

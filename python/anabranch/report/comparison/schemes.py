@@ -58,7 +58,7 @@ def read_entries(given: Sequence[Given] | Mapping[str, Given]) -> list[Entry]:
 
     """
     named = list(given.items()) if isinstance(given, Mapping) else [(None, one) for one in given]
-    entries = _told_apart([_entry(one, label) for label, one in named])
+    entries = _with_own_names([_entry(one, label) for label, one in named])
     for number, entry in enumerate(entries):
         if any(other.label == entry.label for other in entries[:number]):
             raise AnabranchError(
@@ -70,10 +70,10 @@ def read_entries(given: Sequence[Given] | Mapping[str, Given]) -> list[Entry]:
     return entries
 
 
-def _told_apart(entries: list[Entry]) -> list[Entry]:
+def _with_own_names(entries: list[Entry]) -> list[Entry]:
     """Adds the keys in which they differ to the names that several have."""
     labels = [entry.label for entry in entries]
-    told = []
+    distinct = []
     for entry in entries:
         same = [other for other in entries if other.label == entry.label]
         differing = [
@@ -82,8 +82,8 @@ def _told_apart(entries: list[Entry]) -> list[Entry]:
             if any(other.keys.get(key) != value for other in same)
         ]
         label = ", ".join([entry.label, *differing]) if labels.count(entry.label) > 1 else entry.label
-        told.append(replace(entry, label=label))
-    return told
+        distinct.append(replace(entry, label=label))
+    return distinct
 
 
 def _entry(given: Given, label: str | None) -> Entry:

@@ -28,64 +28,64 @@ TEXT_WIDTH = 120
 WIDE_PCT = 1000.0
 
 
-def show(found: Frames, console: Console) -> None:
+def show(frames: Frames, console: Console) -> None:
     """Prints a table for each criterion, and a line per scheme on what is decided."""
-    seeds = len(found.study.seeds)
-    subjects = ", ".join(dict.fromkeys(one.subject for one in found.criteria))
+    seeds = len(frames.study.seeds)
+    subjects = ", ".join(dict.fromkeys(one.subject for one in frames.criteria))
     console.print(
         f"{subjects}: mean over {seeds} seed{'s' * (seeds > 1)} ± half the width of its 95 % interval; "
-        f"difference to {found.baseline}, paired by seed, with its 95 % interval\n",
+        f"difference to {frames.baseline}, paired by seed, with its 95 % interval\n",
         markup=False,
         soft_wrap=True,
     )
-    for criterion in found.criteria:
-        console.print(_table(found, criterion))
-        for line in conclusions(found, criterion):
+    for criterion in frames.criteria:
+        console.print(_table(frames, criterion))
+        for line in conclusions(frames, criterion):
             console.print(line, markup=False, soft_wrap=True)
         console.print()
-    for line in remarks(found):
+    for line in remarks(frames):
         console.print(line, style="yellow", markup=False, soft_wrap=True)
 
 
-def _table(found: Frames, criterion: Criterion) -> Table:
-    axes = [short(axis) for axis in found.study.axes if axis != "scheme"]
-    table = found.table.filter(size_class=criterion.size_class)
-    columns = [(axis, False) for axis in axes] + [("scheme", False), (_heading(found, criterion), True)]
-    drawn = plain_table(*columns, (f"to {found.baseline}", True), ("95 % interval", True), ("verdict", False))
+def _table(frames: Frames, criterion: Criterion) -> Table:
+    axes = [short(axis) for axis in frames.study.axes if axis != "scheme"]
+    table = frames.table.filter(size_class=criterion.size_class)
+    columns = [(axis, False) for axis in axes] + [("scheme", False), (_heading(frames, criterion), True)]
+    drawn = plain_table(*columns, (f"to {frames.baseline}", True), ("95 % interval", True), ("verdict", False))
     before: tuple[Any, ...] = ()
     for point, part in table.group_by(axes, maintain_order=True) if axes else [((), table)]:
         for number, row in enumerate(part.iter_rows(named=True)):
             new = [number == 0 and point[: at + 1] != before[: at + 1] for at in range(len(point))]
-            shared = [str(value) if said else "" for value, said in zip(point, new, strict=True)]
+            shared = [str(value) if is_new else "" for value, is_new in zip(point, new, strict=True)]
             value = with_interval(row[criterion.column], row[f"{criterion.column}_ci95"], criterion.measure.text)
-            drawn.add_row(*shared, row["scheme"], value, *_difference(found, row, axes, criterion))
+            drawn.add_row(*shared, row["scheme"], value, *_difference(frames, row, axes, criterion))
         before = point
         if axes:
             drawn.add_row()
     return drawn
 
 
-def _heading(found: Frames, criterion: Criterion) -> str:
+def _heading(frames: Frames, criterion: Criterion) -> str:
     """Statistic, with what it is of where tables are of several things."""
-    if len({one.subject for one in found.criteria}) == 1:
+    if len({one.subject for one in frames.criteria}) == 1:
         return criterion.statistic
     return f"{criterion.statistic} {criterion.subject}".replace(" of ", "\nof ")
 
 
-def text(found: Frames) -> str:
+def text(frames: Frames) -> str:
     """The table as text."""
     written = io.StringIO()
-    show(found, SafeConsole(file=written, width=TEXT_WIDTH, highlight=False, emoji=False, color_system=None))
+    show(frames, SafeConsole(file=written, width=TEXT_WIDTH, highlight=False, emoji=False, color_system=None))
     return written.getvalue()
 
 
-def _difference(found: Frames, row: dict[str, Any], axes: list[str], criterion: Criterion) -> list[str | Text]:
+def _difference(frames: Frames, row: dict[str, Any], axes: list[str], criterion: Criterion) -> list[str | Text]:
     """Difference, its interval, and the verdict."""
-    if row["scheme"] == found.baseline:
+    if row["scheme"] == frames.baseline:
         return ["", "", ""]
-    there = {axis: row[axis] for axis in axes}
+    position = {axis: row[axis] for axis in axes}
     of = {"size_class": criterion.size_class, "statistic": criterion.column}
-    rows = found.differences.filter(scheme=row["scheme"], **of, **there)
+    rows = frames.differences.filter(scheme=row["scheme"], **of, **position)
     if not rows.height:
         return [ABSENT, "", ""]
     one = rows.row(0, named=True)
@@ -106,53 +106,53 @@ def percent(value: float) -> str:
     return f"{value:+.1f} %" if abs(value) < 100 else f"{value:+,.0f} %"
 
 
-def conclusions(found: Frames, criterion: Criterion) -> Iterator[str]:
+def conclusions(frames: Frames, criterion: Criterion) -> Iterator[str]:
     """What is decided of each scheme over all points."""
-    of = _decidable(found, criterion)
+    of = _decidable(frames, criterion)
     if not of.height:
         return
     points = max(of.group_by("scheme").len()["len"].to_list())
-    yield f"{criterion.words} over {points} point{'s' * (points > 1)}, against {found.baseline}:"
-    width = max(map(len, found.schemes))
-    for scheme in found.schemes[1:]:
+    yield f"{criterion.words} over {points} point{'s' * (points > 1)}, against {frames.baseline}:"
+    width = max(map(len, frames.schemes))
+    for scheme in frames.schemes[1:]:
         mine = of.filter(scheme=scheme)
         numbers = {verdict: mine.filter(verdict=verdict).height for verdict in (BETTER, WORSE, EQUAL, UNDECIDED)}
-        said = [f"{verdict} at {number}" for verdict, number in numbers.items() if number]
+        parts = [f"{verdict} at {number}" for verdict, number in numbers.items() if number]
         if numbers[UNDECIDED]:
             needed = mine.filter(verdict=UNDECIDED)["seeds_needed"]
             known = None if needed.null_count() else max(needed.to_list())
-            said[-1] += f" ({count(known)} seeds would decide all)" if known else " (no number of seeds in sight)"
-        nothing = NOT_PAIRED if scheme in _others(found) else "too few"
-        yield f"  {scheme:{width}}  {', '.join(said) or nothing}"
+            parts[-1] += f" ({count(known)} seeds would decide all)" if known else " (no number of seeds in sight)"
+        nothing = NOT_PAIRED if scheme in _others(frames) else "too few"
+        yield f"  {scheme:{width}}  {', '.join(parts) or nothing}"
 
 
-def remarks(found: Frames) -> Iterator[str]:
+def remarks(frames: Frames) -> Iterator[str]:
     """What a reader must know before believing the table."""
-    decidable = sum(_decidable(found, one).filter(pl.col("verdict") != EQUAL).height for one in found.criteria)
+    decidable = sum(_decidable(frames, one).filter(pl.col("verdict") != EQUAL).height for one in frames.criteria)
     if decidable:
         chance = (1 - CONFIDENCE) * decidable
         yield (
             f"of {decidable} differences above about {chance:.1g} would look decided by chance alone, even if no "
             "scheme differed"
         )
-    elif len(found.study.seeds) < 2:
+    elif len(frames.study.seeds) < 2:
         yield "one seed has no interval, and decides nothing; hint: --seeds 5"
-    yield from gaps(found)
-    if others := _others(found):
+    yield from gaps(frames)
+    if others := _others(frames):
         yield (
             f"not paired: {', '.join(others)}: keys of these schemes change which flows there are, so they are not "
-            f"compared with {found.baseline} flow by flow; hint: change traffic for all schemes, with -o or --load"
+            f"compared with {frames.baseline} flow by flow; hint: change traffic for all schemes, with -o or --load"
         )
-    yield from losses(found)
-    yield from unfinished(found)
+    yield from losses(frames)
+    yield from unfinished(frames)
 
 
-def gaps(found: Frames) -> Iterator[str]:
+def gaps(frames: Frames) -> Iterator[str]:
     """Why some statistics have no value."""
     lacking = {
         (one.statistic, one.needed): one.measure
-        for one in found.criteria
-        if found.table.filter(size_class=one.size_class)[one.column].null_count()
+        for one in frames.criteria
+        if frames.table.filter(size_class=one.size_class)[one.column].null_count()
     }
     for (statistic, needed), measure in lacking.items():
         word = {"job": "jobs", "step": "steps"}.get(measure.name, "flows")
@@ -164,12 +164,12 @@ def gaps(found: Frames) -> Iterator[str]:
         )
 
 
-def unfinished(found: Frames) -> Iterator[str]:
+def unfinished(frames: Frames) -> Iterator[str]:
     """What did not end under each scheme, and is in no mean."""
     columns = {"job": "unfinished_jobs", "step": "unfinished_steps"}
-    for column in dict.fromkeys(columns.get(one.measure.name, "unfinished") for one in found.criteria):
+    for column in dict.fromkeys(columns.get(one.measure.name, "unfinished") for one in frames.criteria):
         what = column.removeprefix("unfinished").strip("_") or "flows"
-        of = found.table.filter(size_class=ALL).group_by("scheme", maintain_order=True).agg(pl.col(column).sum())
+        of = frames.table.filter(size_class=ALL).group_by("scheme", maintain_order=True).agg(pl.col(column).sum())
         words = ", ".join(f"{count(number)} under {scheme}" for scheme, number in of.iter_rows() if number)
         if words:
             yield f"{what} that did not finish are in no mean: {words}"
@@ -186,11 +186,11 @@ RECOVERED = {
 TROUBLES = LOST | RECOVERED
 
 
-def losses(found: Frames) -> Iterator[str]:
+def losses(frames: Frames) -> Iterator[str]:
     """What went wrong under each scheme in all runs, and how to look closer where it is more than the baseline."""
     sums: dict[str, dict[str, int]] = {}
     worst: dict[str, tuple[int, Path]] = {}
-    for cell in found.study.cells:
+    for cell in frames.study.cells:
         scheme, run = str(cell.point["scheme"]), Run(cell.folder)
         row = {name: int(run.manifest[name]) for name in LOST}
         row |= collected(run.scanned_flows.select(pl.col(list(RECOVERED)).sum())).row(0, named=True)
@@ -198,14 +198,14 @@ def losses(found: Frames) -> Iterator[str]:
         for name, number in row.items():
             into[name] += int(number)
         worst[scheme] = max(worst.get(scheme, (-1, cell.folder)), (int(sum(row.values())), cell.folder))
-    of_baseline = sums[found.baseline]
-    for scheme in found.schemes:
+    of_baseline = sums[frames.baseline]
+    for scheme in frames.schemes:
         words = [f"{count(number)} {TROUBLES[name]}" for name, number in sums[scheme].items() if number]
         if words:
             yield f"{scheme}: {', '.join(words)} in all runs"
     more = [
         scheme
-        for scheme in found.schemes[1:]
+        for scheme in frames.schemes[1:]
         if any(sums[scheme][name] > of_baseline[name] for name in (*LOST, "timeouts"))
     ]
     if more:
@@ -213,13 +213,13 @@ def losses(found: Frames) -> Iterator[str]:
         yield f"look closer: anabranch report {folder} (flows, queues and paths of {more[0]}'s worst run)"
 
 
-def _others(found: Frames) -> list[str]:
+def _others(frames: Frames) -> list[str]:
     """Schemes that have other flows than the baseline at some point."""
-    return found.differences.filter(verdict=NOT_PAIRED)["scheme"].unique(maintain_order=True).to_list()
+    return frames.differences.filter(verdict=NOT_PAIRED)["scheme"].unique(maintain_order=True).to_list()
 
 
-def _decidable(found: Frames, criterion: Criterion) -> pl.DataFrame:
-    return found.differences.filter(
+def _decidable(frames: Frames, criterion: Criterion) -> pl.DataFrame:
+    return frames.differences.filter(
         pl.col("size_class") == criterion.size_class,
         pl.col("statistic") == criterion.column,
         pl.col("verdict").is_not_null(),

@@ -70,20 +70,20 @@ class Feed:
             self._intervals.add(ports)
             self._numbers = numbers
             self._state = "running" if progress.flows_total else "preparing"
-            self._tell()
+            self._notify()
 
     def drawing(self) -> None:
         """Says that the results are written and the report is being drawn."""
         with self._news:
             self._state = "drawing"
-            self._tell()
+            self._notify()
 
     def stopped(self, reason: str) -> None:
         """Says that the run has no results."""
         with self._news:
             self._state = "stopped"
             self._end = {"reason": reason}
-            self._tell()
+            self._notify()
 
     def ended(self, run: Run, report: bool) -> None:
         """Says that the results are there, and whether `/report.html` is."""
@@ -105,7 +105,7 @@ class Feed:
             }
             self._end = {"folder": str(run.folder), "report": report}
             self._elapsed_s = time.monotonic() - self._began
-            self._tell()
+            self._notify()
 
     def answer(self, query: Mapping[str, str]) -> bytes:
         """Document for a page: `page` its name, `version` what it knows, `epoch` and `from` which intervals it has.
@@ -118,9 +118,9 @@ class Feed:
             self._news.wait_for(lambda: f"{self._run}-{self._version}" != known, WAIT_S)
             self._seen(page)
             times, epoch = self._intervals.times, f"{self._run}-{self._intervals.epoch}"
-            wanted = query.get("from", "")
-            first = min(int(wanted), len(times)) if query.get("epoch") == epoch and wanted.isdecimal() else 0
-            told = {
+            start = query.get("from", "")
+            first = min(int(start), len(times)) if query.get("epoch") == epoch and start.isdecimal() else 0
+            document = {
                 "run": self._run,
                 "version": f"{self._run}-{self._version}",
                 "state": self._state,
@@ -131,7 +131,7 @@ class Feed:
                 "from": first,
                 "times": times[first:].packed(self._intervals.joined),
             }
-        return json.dumps(told, allow_nan=False).encode()
+        return json.dumps(document, allow_nan=False).encode()
 
     def handed(self, page: str) -> None:
         """Notes that a page has the report."""
@@ -162,7 +162,7 @@ class Feed:
         if page:
             self._pages[page] = now
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._version += 1
         self._news.notify_all()
 

@@ -116,10 +116,10 @@ class _Answers(BaseHTTPRequestHandler):
             return self._send(403, "text/plain; charset=utf-8", f"{loopback.REFUSAL}\n".encode())
         asked = urlsplit(self.path)
         page = self.pages.get(asked.path)
-        found = page(dict(parse_qsl(asked.query))) if page is not None else None
-        if found is None:
+        answer = page(dict(parse_qsl(asked.query))) if page is not None else None
+        if answer is None:
             return self._send(404, "text/plain; charset=utf-8", f"one of {' '.join(self.pages)}\n".encode())
-        return self._send(200, *found)
+        return self._send(200, *answer)
 
     def _refuse(self) -> None:
         self._send(405, "text/plain; charset=utf-8", b"only GET\n", Allow="GET")

@@ -49,10 +49,10 @@ class Scenario(ScenarioKeys):
             text, file = read_text(source), str(source)
             in_place, _ = taken_out_of_file(source, ())
         _core.Scenario(text, file, in_place)
-        made = cls()
-        vars(made)["file"] = file
-        made.update(parse_toml(text, file))
-        return made
+        scenario = cls()
+        vars(scenario)["file"] = file
+        scenario.update(parse_toml(text, file))
+        return scenario
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Text of the scenario file with the keys that are set, written to `path` too if one is given.

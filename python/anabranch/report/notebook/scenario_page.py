@@ -40,18 +40,18 @@ def scenario_page(file: str, given: Mapping[str, Any], resolve: Callable[[], _co
 
 def _flat(table: Mapping[str, Any], prefix: str) -> Sequence[tuple[str, Any]]:
     """Paths and values of a table, entries of lists with their numbers."""
-    found: list[tuple[str, Any]] = []
+    pairs: list[tuple[str, Any]] = []
     for name, value in table.items():
         path = f"{prefix}{name}"
         known = every_key().get(_unnumbered(path))
         if known is None or known.sort == VALUE:
-            found.append((path, value))
+            pairs.append((path, value))
         elif isinstance(value, Mapping):
-            found += _flat(value, f"{path}.")
+            pairs += _flat(value, f"{path}.")
         elif isinstance(value, list):
             for number, one in enumerate(value):
-                found += _flat(one, f"{path}.{number}.") if isinstance(one, Mapping) else [(f"{path}.{number}", one)]
-    return found
+                pairs += _flat(one, f"{path}.{number}.") if isinstance(one, Mapping) else [(f"{path}.{number}", one)]
+    return pairs
 
 
 def _unnumbered(path: str) -> str:

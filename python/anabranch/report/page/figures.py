@@ -123,11 +123,11 @@ def _curves(study: StudyOutcome, measure: Measure, criteria: Sequence[Criterion]
                 panels.append(load_curves.Panel(one.size_class if measure.by_class else "", curves))
             grid.append(panels)
         where = ", ".join(f"{short(axis)} {value}" for axis, value in zip(others, combination, strict=True))
-        said = [measure.words, where] if where else [measure.words]
+        words = [measure.words, where] if where else [measure.words]
         yield Drawn(
             _file_name(f"{CURVES} {measure.name}", where),
             heading,
-            ", ".join(said),
+            ", ".join(words),
             load_curves.draw(grid, short(swept), [f"{one} {measure.axis}" for one in statistics], measure.floor),
         )
         heading = ""
@@ -136,14 +136,14 @@ def _curves(study: StudyOutcome, measure: Measure, criteria: Sequence[Criterion]
 def _ranges(group: Group, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
     for measure, word in (("slowdown", "Slowdown"), ("fct_ns", "FCT")):
         drawn = class_ranges.draw(group.series, classes, measure)
-        yield Drawn(_file_name(f"classes-{measure}", group.title), "By size class", _said(word, group), drawn)
+        yield Drawn(_file_name(f"classes-{measure}", group.title), "By size class", _label(word, group), drawn)
 
 
 def _distributions(group: Group, classes: Sequence[SizeClass]) -> Iterator[Drawn]:
     within = [one for one in classes if one is not ALL_FLOWS] or list(classes)
     for measure, word in (("fct_ns", "FCT"), ("slowdown", "Slowdown")):
         drawn = distribution.draw(group.series, within, measure)
-        yield Drawn(_file_name(f"cdf-{measure}", group.title), "Distributions", _said(word, group), drawn)
+        yield Drawn(_file_name(f"cdf-{measure}", group.title), "Distributions", _label(word, group), drawn)
 
 
 def _sizes(group: Group, _: Sequence[SizeClass]) -> Iterator[Drawn]:
@@ -172,15 +172,15 @@ def _traces(material: Material) -> Iterator[Drawn]:
     for one in traces.traces(material):
         times, values = one.frame["time_ns"].to_numpy(), one.frame["value"].to_numpy()
         of_runs.setdefault((one.kind, one.label), {})[one.of] = (times, values)
-    said = ""
-    for (kind, label), found in of_runs.items():
+    note = ""
+    for (kind, label), one_kind in of_runs.items():
         heading, unit, scale = TRACES[kind]
-        drawn = trace_figure.draw(found, unit, scale)
-        yield Drawn(_file_name(kind, label), "" if said == heading else heading, label, drawn)
-        said = heading
+        drawn = trace_figure.draw(one_kind, unit, scale)
+        yield Drawn(_file_name(kind, label), "" if note == heading else heading, label, drawn)
+        note = heading
 
 
-def _said(word: str, group: Group) -> str:
+def _label(word: str, group: Group) -> str:
     return f"{word}: {group.title}" if group.title else word
 
 

@@ -96,8 +96,8 @@ def _over_seeds(runs: Sequence[Run]) -> list[list[Run]]:
     for run in runs:
         settings = flatten(run.scenario)
         seed = settings.pop(SEED, None)
-        made_by = (run.manifest["model_version"], "lab" in run.manifest)
-        key = (*made_by, *settings.items())
+        origin = (run.manifest["model_version"], "lab" in run.manifest)
+        key = (*origin, *settings.items())
         copy = copies[key, seed]
         copies[key, seed] += 1
         together.setdefault((copy, *key), []).append(run)
@@ -117,16 +117,16 @@ def _of_study(study: StudyOutcome) -> Material:
             continue
         label = str(cell.point[compared]) if compared else study.name
         groups.setdefault(tuple(cell.point[axis] for axis in others), {}).setdefault(label, []).append(cell)
-    made = []
+    by_scheme = []
     for key, members in groups.items():
         series = [
             Series(label, joined([Run(cell.folder).scanned_flows for cell in cells]))
             for label, cells in members.items()
         ]
         of_seeds = [[Run(cell.folder) for cell in cells] for cells in members.values()]
-        made.append(Group(dict(zip(others, key, strict=True)), series, of_seeds))
+        by_scheme.append(Group(dict(zip(others, key, strict=True)), series, of_seeds))
     runs = [Run(cell.folder) for cell in study.cells]
-    return Material(made, runs, study)
+    return Material(by_scheme, runs, study)
 
 
 def flatten(table: dict[str, Any], prefix: str = "") -> dict[str, str]:
@@ -189,9 +189,9 @@ def _labels(runs: Sequence[Run], telling: dict[str, list[str]]) -> list[str]:
 
 def _label(telling: dict[str, list[str]], keys: Iterable[str], number: int) -> list[str]:
     """Formats the values of `keys`, for each of `number` runs."""
-    return [", ".join(_said(key, telling[key][index]) for key in keys) for index in range(number)]
+    return [", ".join(_words(key, telling[key][index]) for key in keys) for index in range(number)]
 
 
-def _said(key: str, value: str) -> str:
+def _words(key: str, value: str) -> str:
     """Formats a setting: a number needs its key beside it; a name explains itself."""
     return f"{key.rpartition('.')[2]} {value}" if value[:1].isdigit() else value

@@ -116,14 +116,14 @@ def _comparison(
     tables = []
     for measure in dict.fromkeys(one.measure for one in criteria):
         shown = [one for one in criteria if one.measure is measure]
-        found = study.comparison.filter(pl.col("statistic").is_in([one.column for one in shown]))
-        there = set(found.select("size_class", "statistic").rows())
-        shown = [one for one in shown if (one.size_class, one.column) in there]
+        compared = study.comparison.filter(pl.col("statistic").is_in([one.column for one in shown]))
+        present = set(compared.select("size_class", "statistic").rows())
+        shown = [one for one in shown if (one.size_class, one.column) in present]
         if not shown:
             continue
         heads = [f"{one.size_class} {one.statistic}" if measure.by_class else one.statistic for one in shown]
         rows = []
-        for point, part in found.group_by(list(study.axes), maintain_order=True):
+        for point, part in compared.group_by(list(study.axes), maintain_order=True):
             ratios = {(row["size_class"], row["statistic"]): row for row in part.iter_rows(named=True)}
             keys = [(one.size_class, one.column) for one in shown]
             rows.append([*map(str, point), *(_ratio(ratios[key]) if key in ratios else ABSENT for key in keys)])
@@ -133,7 +133,7 @@ def _comparison(
 
 
 def _ratio(row: dict[str, Any]) -> str:
-    said = ratio(row["ratio"])
+    words = ratio(row["ratio"])
     if row["ratio_low"] is None:
-        return said
-    return f"{said}\n{row['ratio_low']:.2f} - {row['ratio_high']:.2f}"
+        return words
+    return f"{words}\n{row['ratio_low']:.2f} - {row['ratio_high']:.2f}"

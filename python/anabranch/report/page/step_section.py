@@ -40,29 +40,29 @@ class StepSection:
 
 def step_section(material: Material) -> StepSection | None:
     """Section of a report; `None` if no run has a workload graph."""
-    found = shown(material)
-    if not found:
+    jobs = shown(material)
+    if not jobs:
         return None
-    several = len(found) > 1
+    several = len(jobs) > 1
 
     def table(head: tuple[str, ...], rows: list[tuple[str, list[str]]]) -> Table:
         names = ["run"] if several else []
         return [*names, *head], [[label, *row] if several else row for label, row in rows]
 
-    each = [(label, runs, run) for label, runs in found for run in runs]
+    each = [(label, runs, run) for label, runs in jobs for run in runs]
     # With several seeds, steps are told apart by their seed as well.
-    seeded = any(len(runs) > 1 for _, runs in found)
-    held = [
+    seeded = any(len(runs) > 1 for _, runs in jobs)
+    sections = [
         (label, [str(run.manifest["seed"]), *row] if seeded else row)
         for label, runs, run in each
         for row in holder_rows(run, max(1, LONGEST // len(runs)))
     ]
-    phases = [(label, row) for label, runs in found for row in phase_rows(runs)]
+    phases = [(label, row) for label, runs in jobs for row in phase_rows(runs)]
     compared = [(_of_seed(label, runs, run), costs) for label, runs, run in each if (costs := noted(run)) is not None]
     cost_cells = [(label, row) for label, costs in compared for row in interference_table.cost_rows(costs)]
     steps = sum(int((run.steps["kind"].cast(pl.String) == "step").sum()) for _, _, run in each)
     return StepSection(
-        jobs=table(HEADER, [(label, row) for label, runs in found for row in step_rows(runs)]),
+        jobs=table(HEADER, [(label, row) for label, runs in jobs for row in step_rows(runs)]),
         phases=table(PHASES, phases) if phases else None,
         costs=table(interference_table.HEADER, cost_cells) if cost_cells else None,
         links=[
@@ -70,20 +70,20 @@ def step_section(material: Material) -> StepSection | None:
             for label, costs in compared
             if costs.links
         ],
-        holders=table(("seed", *HOLDERS) if seeded else HOLDERS, held),
-        left_out=steps - len(held),
+        holders=table(("seed", *HOLDERS) if seeded else HOLDERS, sections),
+        left_out=steps - len(sections),
         words=int(several),
     )
 
 
 def shown(material: Material) -> list[tuple[str, list[Run]]]:
     """Labels of series with workload graphs, and their runs, one for each seed."""
-    found = []
+    steps = []
     for group in material.groups:
         for one, runs in zip(group.series, group.of_seeds, strict=True):
             if all(run.has_steps for run in runs):
-                found.append((", ".join(part for part in (one.label, group.title) if part), runs))
-    return found
+                steps.append((", ".join(part for part in (one.label, group.title) if part), runs))
+    return steps
 
 
 def _of_seed(label: str, runs: list[Run], run: Run) -> str:
@@ -97,7 +97,7 @@ def step_panels(series: list[tuple[str, list[Run]]]) -> list[JobPanel]:
     jobs = sorted({job for _, seeds in each for steps in seeds for job in steps["job"]})
     # Changes that not all runs share would be taken for those of all.
     changes = [moments(run.topology) for _, runs in series for run in runs]
-    made = []
+    panels = []
     for job in jobs:
         of_series, ideals = [], []
         for label, seeds in each:
@@ -111,8 +111,8 @@ def step_panels(series: list[tuple[str, list[Run]]]) -> list[JobPanel]:
         known: list[Any] = [value for value in ideals if value is not None]
         common = changes[0] if all(one == changes[0] for one in changes) else []
         ideal_ns = float(min(known)) if known else None
-        made.append(JobPanel(f"job {job}: {_parts(each[0][1][0], job)}", of_series, ideal_ns, common))
-    return made
+        panels.append(JobPanel(f"job {job}: {_parts(each[0][1][0], job)}", of_series, ideal_ns, common))
+    return panels
 
 
 def _parts(steps: pl.DataFrame, job: int) -> str:

@@ -36,8 +36,8 @@ def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -
     rows = max((len(row) for row in grid.values()), default=1)
     share_x = "all" if measure == "slowdown" else "none"
     with panels(1, max(1, len(grid)), 0.45 + 0.26 * rows, 0.9, sharey=True, sharex=share_x) as (drawn, ((*line,),)):
-        for axes, (title, found) in zip(line, grid.items(), strict=False):
-            for y, (_, row) in enumerate(found):
+        for axes, (title, ranges) in zip(line, grid.items(), strict=False):
+            for y, (_, row) in enumerate(ranges):
                 colour = SERIES_COLOURS[0 if len(series) == 1 else y % len(SERIES_COLOURS)]
                 _range(axes, y, {name: row[f"{measure}_{name}"] for name in STATISTICS}, colour)
             axes.set_xscale("log")
@@ -61,9 +61,9 @@ def draw(series: Sequence[Series], classes: Sequence[SizeClass], measure: str) -
 
 def _range(axes: Axes, y: int, values: Mapping[str, float | None], colour: str) -> None:
     """Draws a line from the least to the greatest quantile that is known, and a mark for each statistic."""
-    there = [value for name in QUANTILES if (value := values[name]) is not None]
-    if there:
-        axes.plot([min(there), max(there)], [y, y], color=colour, lw=1, alpha=0.5)
+    levels = [value for name in QUANTILES if (value := values[name]) is not None]
+    if levels:
+        axes.plot([min(levels), max(levels)], [y, y], color=colour, lw=1, alpha=0.5)
     for name, mark in MARKS.items():
         value = values[name]
         if value is not None:

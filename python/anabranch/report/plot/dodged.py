@@ -86,10 +86,10 @@ def draw(
 def numbers(positions: Sequence[str]) -> list[float] | None:
     """Positions as numbers where there are several and all are: loads have a place of their own, categories none."""
     try:
-        found = [float(position) for position in positions]
+        values = [float(position) for position in positions]
     except ValueError:
         return None
-    return found if len(set(found)) > 1 else None
+    return values if len(set(values)) > 1 else None
 
 
 def _panel(

@@ -32,7 +32,7 @@ def draw_changes(
 
     Over a drawing of heat, links that still carry keep their colours.
     """
-    told: dict[frozenset[int], tuple[str, str]] = {}
+    labels: dict[frozenset[int], tuple[str, str]] = {}
     nodes: dict[int, tuple[str, str]] = {}
     ports = topology["ports"]
     for change in topology["changes"]:
@@ -40,14 +40,14 @@ def draw_changes(
         if change.get("port") is not None:
             port = int(change["port"])
             link = frozenset((port, int(ports["reverse"][port])))
-            if colour is not None or link not in told:
-                told[link] = (colour or SLOW, text)
+            if colour is not None or link not in labels:
+                labels[link] = (colour or SLOW, text)
         elif colour is not None:
             nodes[int(change["node"])] = (colour, text)
-    for link, (colour, text) in told.items():
+    for link, (colour, text) in labels.items():
         line = lines.get(min(link))
         if line is not None:
-            _mark_link(axes, line, colour, text if len(told) <= TEXTS_MAX else "", over_heat)
+            _mark_link(axes, line, colour, text if len(labels) <= TEXTS_MAX else "", over_heat)
     for node, (colour, text) in nodes.items():
         box = drawing.laid.boxes[drawing.laid.box_of[node]] if node in drawing.laid.box_of else None
         if box is not None and box.rows == 1:

@@ -36,18 +36,18 @@ def ring(topology: Mapping[str, Any]) -> Layout:
     inner = _ring(max(map(len, groups.values())) if whole else 1, 1.0, ROUTER_ROWS)
     width, height = 2 * inner[0] + 1 + GAP_COLUMNS, 2 * inner[1] + ROUTER_ROWS + GAP_ROWS
     outer = _ring(len(groups), width, height)
-    found = Layout(tiers=["leaf"], ring=True, columns=2 * outer[0] + width, height=2 * outer[1] + 2 * inner[1])
+    drawn = Layout(tiers=["leaf"], ring=True, columns=2 * outer[0] + width, height=2 * outer[1] + 2 * inner[1])
     for number, (group, routers) in enumerate(groups.items()):
         x, row = _around(number, len(groups), outer)
-        x, row = x + found.columns / 2, row + found.height / 2
+        x, row = x + drawn.columns / 2, row + drawn.height / 2
         if not whole:
-            found.add(Box(x, row, str(group), tuple(routers)))
+            drawn.add(Box(x, row, str(group), tuple(routers)))
             continue
         for index, router in enumerate(routers):
             across, up = _around(index, len(routers), inner)
             # Group and router.
-            found.add(Box(x + across, row + up, names[router].removeprefix("router"), (router,)))
-    return found
+            drawn.add(Box(x + across, row + up, names[router].removeprefix("router"), (router,)))
+    return drawn
 
 
 def _ring(number: int, column: float, row: float) -> tuple[float, float]:

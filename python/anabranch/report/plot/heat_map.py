@@ -34,14 +34,14 @@ def draw(
             for column, ratio in enumerate(numbers):
                 if ratio is None:
                     continue
-                way = max(-1.0, min(1.0, math.log(ratio) / math.log(REACH)))
-                colour = COLOURS(0.5 + way / 2.0)
+                direction = max(-1.0, min(1.0, math.log(ratio) / math.log(REACH)))
+                colour = COLOURS(0.5 + direction / 2.0)
                 corner = (column - 0.5, row - 0.5)
                 axes.add_patch(Rectangle(corner, 1.0, 1.0, facecolor=colour, edgecolor="white", lw=1.0))
                 text = significant(ratio)
                 if doubtful is not None and doubtful[row][column]:
                     text = f"({text})"
-                ink = "white" if abs(way) > DARK else INK
+                ink = "white" if abs(direction) > DARK else INK
                 axes.text(column, row, text, ha="center", va="center", fontsize="small", color=ink)
         axes.set_xlim(-0.5, len(x_names) - 0.5)
         axes.set_ylim(len(y_names) - 0.5, -0.5)

@@ -20,11 +20,11 @@ FLOWS_PER_BIN = 100
 
 def draw(series: Sequence[Series]) -> Figure:
     """Draws a panel per quantile that the flows can show; points stand for equally many, at their median size."""
-    found = [by_size(one.flows, [QUANTILES[name] for name in SHOWN], FLOWS_PER_BIN) for one in series]
-    shown = [number for number in range(len(SHOWN)) if any(np.isfinite(values[number]).any() for _, values in found)]
+    curves = [by_size(one.flows, [QUANTILES[name] for name in SHOWN], FLOWS_PER_BIN) for one in series]
+    shown = [number for number in range(len(SHOWN)) if any(np.isfinite(values[number]).any() for _, values in curves)]
     with panels(1, len(shown), sheet().panel_inches, sharey=True, sharex=True) as (drawn, ((*row,),)):
         for axes, number in zip(row, shown, strict=True):
-            for index, (sizes, values) in enumerate(found):
+            for index, (sizes, values) in enumerate(curves):
                 axes.plot(sizes, values[number], lw=1.5, marker="o", ms=2.5, **line_style(index))
             axes.set_xscale("log")
             axes.set_yscale("log")

@@ -42,7 +42,7 @@ def draw(result: Result, change: int) -> Figure:
     return drawn
 
 
-def _note(found: Moved) -> str:
-    if found.moved is None or found.minimum == 0:
+def _note(moved: Moved) -> str:
+    if moved.moved is None or moved.minimum == 0:
         return ""
-    return "0" if found.moved == 0 else ratio(found.moved / found.minimum)
+    return "0" if moved.moved == 0 else ratio(moved.moved / moved.minimum)

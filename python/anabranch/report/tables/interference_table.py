@@ -20,7 +20,7 @@ LINKS_SHOWN = 8
 Table = tuple[list[str], list[list[str]]]
 
 
-def cost_rows(found: Interference) -> list[list[str]]:
+def cost_rows(outcome: Interference) -> list[list[str]]:
     """Cells of each job, in the order of `HEADER`."""
     return [
         [
@@ -34,35 +34,35 @@ def cost_rows(found: Interference) -> list[list[str]]:
             _time(one.completion_apart_ns),
             _times(one.completion_times),
         ]
-        for one in found.jobs
+        for one in outcome.jobs
     ]
 
 
-def link_table(found: Interference) -> Table:
+def link_table(outcome: Interference) -> Table:
     """Header and rows of the links that are shared most."""
-    jobs = list(found.apart)
+    jobs = list(outcome.apart)
     rows = [
         [one.link, bit_rate(one.rate_bps), *(data_size(one.bytes[job]) for job in jobs)]
-        for one in (found.links or [])[:LINKS_SHOWN]
+        for one in (outcome.links or [])[:LINKS_SHOWN]
     ]
     return ["shared link", "rate", *(f"job {job}" for job in jobs)], rows
 
 
-def links_left_out(found: Interference) -> int:
+def links_left_out(outcome: Interference) -> int:
     """Shared links that the table does not have."""
-    return max(0, len(found.links or []) - LINKS_SHOWN)
+    return max(0, len(outcome.links or []) - LINKS_SHOWN)
 
 
-def show_interference(found: Interference, console: Console) -> None:
+def show_interference(outcome: Interference, console: Console) -> None:
     """Prints what each job's steps take with the others and alone, and the links that they share."""
     table = plain_table(*((head.replace(" ", "\n", 1), True) for head in HEADER))
-    for row in cost_rows(found):
+    for row in cost_rows(outcome):
         table.add_row(*row)
     console.print(table)
     console.print()
-    if found.links is None:
+    if outcome.links is None:
         return
-    header, rows = link_table(found)
+    header, rows = link_table(outcome)
     if not rows:
         console.print("the jobs share no link\n", markup=False)
         return
@@ -70,7 +70,7 @@ def show_interference(found: Interference, console: Console) -> None:
     for row in rows:
         table.add_row(*row)
     console.print(table)
-    more = links_left_out(found)
+    more = links_left_out(outcome)
     console.print(f"and {count(more)} more shared links\n" if more else "", markup=False)
 
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 def record(run: Run, classes: Sequence[SizeClass]) -> dict[str, Any]:
     """Folder, manifest, completion by size class, load by tier, steps of workload graphs and the cost of jobs."""
-    found: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     if run.has_steps:
-        found["steps"] = run.steps.to_dicts()
+        tables["steps"] = run.steps.to_dicts()
         costs = noted(run)
-        found["interference"] = None if costs is None else asdict(costs)
-        found["phases"] = [asdict(one) for one in phases(run.steps, moments(run.topology))]
-    return found | {
+        tables["interference"] = None if costs is None else asdict(costs)
+        tables["phases"] = [asdict(one) for one in phases(run.steps, moments(run.topology))]
+    return tables | {
         "results": str(run.folder),
         "manifest": run.manifest,
         "classes": by_class(run.scanned_flows, classes).to_dicts(),

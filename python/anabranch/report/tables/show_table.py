@@ -89,23 +89,23 @@ def _paths(scenario: Scenario, console: Console) -> None:
 def _changes(topology: Mapping[str, Any], console: Console) -> None:
     """Prints a line per change; one for both directions of a link if both change alike."""
     names, ports = topology["nodes"]["name"], topology["ports"]
-    told: dict[tuple[float, str, int], str] = {}
+    sentences: dict[tuple[float, str, int], str] = {}
     for change in topology["changes"]:
         at_ns, words = float(change["at_ns"]), describe(change)[1].partition(",")[0]
         port = change.get("port")
         if port is None:
-            told[at_ns, words, -1 - change["node"]] = names[change["node"]]
+            sentences[at_ns, words, -1 - change["node"]] = names[change["node"]]
             continue
         source, target, back = names[ports["from"][port]], names[ports["to"][port]], ports["reverse"][port]
-        if (at_ns, words, back) in told:
-            told[at_ns, words, back] = f"{target} - {source}"
+        if (at_ns, words, back) in sentences:
+            sentences[at_ns, words, back] = f"{target} - {source}"
         else:
-            told[at_ns, words, port] = f"{source} to {target}"
-    for (at_ns, words, _), what in list(told.items())[:CHANGES_SHOWN]:
+            sentences[at_ns, words, port] = f"{source} to {target}"
+    for (at_ns, words, _), what in list(sentences.items())[:CHANGES_SHOWN]:
         console.print(f"at {time_text(at_ns)}: {what}: {words}", markup=False)
-    if len(told) > CHANGES_SHOWN:
-        console.print(f"... and {count(len(told) - CHANGES_SHOWN)} more changes")
-    if told:
+    if len(sentences) > CHANGES_SHOWN:
+        console.print(f"... and {count(len(sentences) - CHANGES_SHOWN)} more changes")
+    if sentences:
         console.print()
 
 

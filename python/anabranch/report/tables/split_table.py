@@ -164,7 +164,7 @@ def _after(result: Result, index: int) -> Table:
     return table
 
 
-def show_hashes(found: Comparison, console: Console) -> None:
+def show_hashes(comparison: Comparison, console: Console) -> None:
     """Prints the quality of each hash on a trace."""
     table = plain_table(
         ("hash\n", False),
@@ -177,7 +177,7 @@ def show_hashes(found: Comparison, console: Console) -> None:
         ("scoring\n% MAPE", True),
         ("of the\nfloor", True),
     )
-    for quality in found.hashes:
+    for quality in comparison.hashes:
         table.add_row(
             quality.name,
             str(quality.bits),
@@ -189,8 +189,10 @@ def show_hashes(found: Comparison, console: Console) -> None:
             pct(quality.scoring_mape_pct),
             _times(quality.times_floor),
         )
-    weights = ",".join(found.weights)
-    console.print(f"{found.trace.name}: {count(len(found.trace))} connections, weights {weights}\n", markup=False)
+    weights = ",".join(comparison.weights)
+    console.print(
+        f"{comparison.trace.name}: {count(len(comparison.trace))} connections, weights {weights}\n", markup=False
+    )
     console.print(table)
     console.print(
         "keys lost: connections whose value another one has; expected: by a perfect hash of as many bits\n"

@@ -142,15 +142,15 @@ def step_rows(runs: Sequence[Run]) -> list[list[str]]:
     import polars as pl
 
     rows = []
-    for (job,), found in pooled([run.steps for run in runs]).group_by("job", maintain_order=True):
-        kinds = found["kind"].cast(pl.String)
-        wholes, each = found.filter(kinds == "job"), found.filter(kinds == "step")
+    for (job,), of_job in pooled([run.steps for run in runs]).group_by("job", maintain_order=True):
+        kinds = of_job["kind"].cast(pl.String)
+        wholes, each = of_job.filter(kinds == "job"), of_job.filter(kinds == "step")
         ended = wholes["time_ns"].null_count() == 0
         slowdown = wholes["slowdown"].median() if wholes["slowdown"].null_count() == 0 else None
         done = each.drop_nulls("time_ns").sort("time_ns", descending=True, maintain_order=True)
         # What held the longest step; of an unfinished job, the longest that ended.
         longest = (done if done.height else wholes).row(0, named=True)
-        rate = found["bus_bps"].median()
+        rate = of_job["bus_bps"].median()
 
         rows.append(
             [

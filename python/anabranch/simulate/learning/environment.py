@@ -40,8 +40,8 @@ def imbalance(seen: Seen, _facts: Mapping[str, Any]) -> float:
 
 def slowdown(_seen: Seen, facts: Mapping[str, Any]) -> float:
     """Minus the mean slowdown of the flows that count when the simulation has ended, zero before."""
-    found = facts.get("slowdown_mean")
-    return 0.0 if found is None else -float(found)
+    mean = facts.get("slowdown_mean")
+    return 0.0 if mean is None else -float(mean)
 
 
 REWARDS: dict[str, Reward] = {"queue": queue, "imbalance": imbalance, "slowdown": slowdown}
@@ -173,14 +173,14 @@ class Environment(gymnasium.Env[Seen, Any]):
             "run": state.run,
         }
 
-    def _controlled(self, wanted: Collection[str] | None, choosing: Collection[str]) -> list[str]:
+    def _controlled(self, among: Collection[str] | None, choosing: Collection[str]) -> list[str]:
         """Switches that have a choice, all or those of these names."""
         names = self._topology["nodes"]["name"][int(self._topology["hosts"]) :]
-        chosen = names if wanted is None else [choose(name, names, "switches") for name in wanted]
-        found = [name for name in chosen if name in choosing]
-        if not found:
+        chosen = names if among is None else [choose(name, names, "switches") for name in among]
+        controlled = [name for name in chosen if name in choosing]
+        if not controlled:
             raise AnabranchError("switches: none has a choice; hint: a fabric with several paths, or other switches")
-        return found
+        return controlled
 
     def _choices(self, switch: str) -> int:
         """Largest number of next hops that a group of a switch can have: its links to switches."""

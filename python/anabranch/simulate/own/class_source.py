@@ -30,10 +30,10 @@ def own_file(kind: type[Scheme]) -> Path | None:
         raise AnabranchError(f"{kind.__qualname__}: stands within something; hint: define it at the top of a module")
     if kind.__module__ == MAIN:
         return None
-    found = inspect.getsourcefile(kind)
-    if found is None:
+    file = inspect.getsourcefile(kind)
+    if file is None:
         raise AnabranchError(f"{kind.__qualname__}: its source cannot be read; hint: write the class into a file")
-    return Path(found)
+    return Path(file)
 
 
 def extracted(kind: type[Scheme]) -> str:

@@ -116,7 +116,7 @@ def find_sources(source: Path | None) -> Path:
 
 def renamed(text: str, name: str, origin: Path) -> str:
     """Renames the crate in a file of the template."""
-    text = re.sub(r'"(?:\.\./)+(crates/\w+)"', lambda found: json.dumps(f"{origin.as_posix()}/{found[1]}"), text)
+    text = re.sub(r'"(?:\.\./)+(crates/\w+)"', lambda match: json.dumps(f"{origin.as_posix()}/{match[1]}"), text)
     for blank, new in zip(spellings("blank-scheme"), spellings(name), strict=True):
         text = text.replace(blank, new)
     return text

@@ -89,8 +89,8 @@ def _versions(text: str, program: Path, hint: str) -> tuple[str, int]:
     """Versions of anabranch and of its model that a program was built with."""
     try:
         asked = subprocess.run([program, "--about"], capture_output=True, text=True, check=True, timeout=ASKING_SECONDS)
-        said = tomllib.loads(asked.stdout)
-        return str(said["version"]), int(said["model_version"])
+        versions = tomllib.loads(asked.stdout)
+        return str(versions["version"]), int(versions["model_version"])
     except (OSError, subprocess.SubprocessError, tomllib.TOMLDecodeError, KeyError, ValueError):
         raise AnabranchError(
             f"{text}: {program} does not answer as a program for studies does; its main.rs must call "

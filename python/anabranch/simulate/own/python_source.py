@@ -64,15 +64,15 @@ class PythonSource:
                 module = import_module(self.module)
             except Exception as error:  # Whatever their author wrote.
                 raise AnabranchError(f"{self.text}: {self.explained(error)}") from error
-        made = getattr(module, self.class_name, None)
-        if made is None:
+        kind = getattr(module, self.class_name, None)
+        if kind is None:
             known = [name for name, value in vars(module).items() if _is_scheme(value) and value is not Scheme]
             hint = nearest(self.class_name, known) if known else "write one that inherits ab.Scheme"
             raise AnabranchError(f"{self.text}: there is no class {self.class_name}; {hint}")
-        if not _is_scheme(made):
+        if not _is_scheme(kind):
             raise AnabranchError(f"{self.text}: {self.class_name} is no ab.Scheme; let it inherit ab.Scheme")
         try:
-            scheme: Scheme = made()
+            scheme: Scheme = kind()
         except Exception as error:
             raise AnabranchError(
                 f"{self.text}: {self.explained(error)}; hint: each run makes a new object without arguments, so give "
@@ -90,13 +90,13 @@ class PythonSource:
         if isinstance(error, SyntaxError):
             return f"{Path(error.filename or self.text).name}:{error.lineno}: {error.msg}"
         own = {one.path for one in self.files}
-        found, place = error.__traceback__, ""
-        while found is not None:
-            code = found.tb_frame.f_code
+        frames, place = error.__traceback__, ""
+        while frames is not None:
+            code = frames.tb_frame.f_code
             if code.co_filename in own:
                 inside = "" if code.co_name == "<module>" else f"{code.co_name}: "
-                place = f"{Path(code.co_filename).name}:{found.tb_lineno}: {inside}"
-            found = found.tb_next
+                place = f"{Path(code.co_filename).name}:{frames.tb_lineno}: {inside}"
+            frames = frames.tb_next
         return f"{place}{what}"
 
 

@@ -176,8 +176,8 @@ def hooks(scheme: Scheme) -> dict[str, Any]:
         return {HOSTS: {name: getattr(scheme, name) if name in own else None for name in HOST_METHODS}}
 
     def weights(group: Group, stats: Sequence[Member]) -> list[int] | None:
-        said = scheme.weights(group, stats)
-        return None if said is None else integers(said)
+        answer = scheme.weights(group, stats)
+        return None if answer is None else integers(answer)
 
     return {"weights": weights, "epoch": scheme.epoch}
 

@@ -53,8 +53,8 @@ class Seen:
 def advice(seen: Seen, classes: Sequence[SizeClass] | None = None) -> list[str]:
     """Sentences on what a longer run, or a window of measurement, would make better; none if nothing would."""
     chosen = size_classes() if classes is None else classes
-    found = (_few_flows(seen.flows, chosen), _load_not_reached(seen), _growing_queues(seen))
-    return [sentence for sentence in found if sentence]
+    hints = (_few_flows(seen.flows, chosen), _load_not_reached(seen), _growing_queues(seen))
+    return [sentence for sentence in hints if sentence]
 
 
 def trend(batches: np.ndarray[Any, Any]) -> float:
@@ -89,9 +89,9 @@ def _load_not_reached(seen: Seen) -> str:
     }
     if not short:
         return ""
-    tier, (carried, load) = min(short.items(), key=lambda item: item[1][0] / item[1][1])
+    tier, (reached, load) = min(short.items(), key=lambda item: item[1][0] / item[1][1])
     return (
-        f"the load was not reached while flows began: {tier} carried {carried:.2f} of its capacity, {load:.2f} were "
+        f"the load was not reached while flows began: {tier} carried {reached:.2f} of its capacity, {load:.2f} were "
         "offered; hint: a longer traffic.duration, with measure.from behind the time that the load takes to build up"
     )
 

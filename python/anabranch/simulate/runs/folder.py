@@ -28,10 +28,10 @@ def read_manifest(folder: str | Path) -> dict[str, Any] | None:
         return None
     files = manifest.get("files") if isinstance(manifest, dict) else None
 
-    def is_there(name: object) -> bool:
+    def is_file(name: object) -> bool:
         return isinstance(name, str) and (Path(folder) / name).is_file()
 
-    return manifest if isinstance(files, (dict, list)) and all(map(is_there, files)) else None
+    return manifest if isinstance(files, (dict, list)) and all(map(is_file, files)) else None
 
 
 def check_writable(runs: str | Path) -> None:

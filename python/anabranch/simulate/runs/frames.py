@@ -51,16 +51,16 @@ def flow_frame(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Flows of a run on a fabric with these nodes; a lazy frame, made as it is read, if they are more than a piece."""
 
-    def made() -> Iterator[pl.DataFrame]:
+    def pieces() -> Iterator[pl.DataFrame]:
         return (named(frame(piece), "flows", nodes) for piece in run.flow_pieces(piece_rows))
 
     if run.flows_total <= piece_rows:
-        return next(made())
+        return next(pieces())
 
     def source(
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _: int | None
     ) -> Iterator[pl.DataFrame]:
-        for piece in made():
+        for piece in pieces():
             chosen = piece if predicate is None else piece.filter(predicate)
             chosen = chosen if with_columns is None else chosen.select(with_columns)
             yield chosen if n_rows is None else chosen.head(n_rows)
@@ -68,13 +68,13 @@ def flow_frame(
             if n_rows == 0:
                 return
 
-    return register_io_source(source, schema=next(made()).schema)
+    return register_io_source(source, schema=next(pieces()).schema)
 
 
 def frames(run: Run | ProgramRun, nodes: Sequence[str]) -> dict[str, pl.DataFrame]:
     """All tables of a run on a fabric with these nodes, without that of flows; optional ones only if asked for."""
-    made = {name: named(frame(getattr(run, name)), name, nodes) for name in TABLES}
-    return {name: table for name, table in made.items() if name not in OPTIONAL or table.height}
+    by_name = {name: named(frame(getattr(run, name)), name, nodes) for name in TABLES}
+    return {name: table for name, table in by_name.items() if name not in OPTIONAL or table.height}
 
 
 def named(table: pl.DataFrame, name: str, nodes: Sequence[str]) -> pl.DataFrame:

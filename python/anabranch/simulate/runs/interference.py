@@ -80,13 +80,13 @@ def compared(
             changed = [*overrides, *((key, literal(value)) for key, value in idle.items())]
         apart[job] = run(scenario, changed, runs=runs, again=again, progress=progress)
     only = all(entry["kind"] == "graph" for entry in traffic)
-    found = Interference(
+    outcome = Interference(
         job_costs(together.steps, {job: one.steps for job, one in apart.items()}),
         shared_links(together.topology, {job: one.ports for job, one in apart.items()}) if only else None,
         {job: one.folder.name for job, one in apart.items()},
     )
-    write_whole(together.folder / FILE, json.dumps(asdict(found), indent=1))
-    return found
+    write_whole(together.folder / FILE, json.dumps(asdict(outcome), indent=1))
+    return outcome
 
 
 def check_jobs(traffic: list[dict[str, Any]]) -> dict[int, int]:
@@ -109,14 +109,14 @@ def check_jobs(traffic: list[dict[str, Any]]) -> dict[int, int]:
 def noted(run_: Run) -> Interference | None:
     """What an earlier comparison left in the folder of a run; None if there was none."""
     try:
-        found = json.loads((run_.folder / FILE).read_text(encoding="utf-8"))
+        values = json.loads((run_.folder / FILE).read_text(encoding="utf-8"))
     except OSError:
         return None
-    links = found["links"]
+    links = values["links"]
     return Interference(
-        [JobCost(**one) for one in found["jobs"]],
+        [JobCost(**one) for one in values["jobs"]],
         None
         if links is None
         else [SharedLink(**{**one, "bytes": {int(k): v for k, v in one["bytes"].items()}}) for one in links],
-        {int(job): name for job, name in found["apart"].items()},
+        {int(job): name for job, name in values["apart"].items()},
     )

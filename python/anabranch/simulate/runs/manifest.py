@@ -61,7 +61,7 @@ def manifest(
     """Manifest as plain data, ready for JSON."""
     totals, flows_total = executed.run.totals, executed.run.flows_total
     counts = dict(executed.run.counts)
-    found = (
+    lines = (
         host_queues.warning(topology, ports),
         retransmission.warning(flows, ports, retransmission.refused_sends(counts)),
     )
@@ -76,7 +76,7 @@ def manifest(
         "flows_total": flows_total,
         "flows_unfinished": flows_total - int(totals["flows_finished"]),
         "offered_load": [{key: plain(value) for key, value in row.items()} for row in scenario.offered_load()],
-        "warnings": [*scenario.warnings(), *(sentence for sentence in found if sentence)],
+        "warnings": [*scenario.warnings(), *(sentence for sentence in lines if sentence)],
         "definitions": DEFINITIONS,
         "columns": {
             table: {name: {"type": kind, "meaning": meaning} for name, kind, meaning in rows}

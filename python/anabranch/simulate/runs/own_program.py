@@ -41,9 +41,9 @@ def execute_program(program: Program, scenario: Scenario, progress: Progress, co
             status, usage = _wait(process, progress)
             wall_s = time.perf_counter() - begun
             stderr.seek(0)
-            said = stderr.read().strip()
+            stderr_text = stderr.read().strip()
         if status != 0:
-            raise AnabranchError(f"{program.text}: {_reason(program, status, said)}")
+            raise AnabranchError(f"{program.text}: {_reason(program, status, stderr_text)}")
         run = read_run(folder)
     rss = usage.ru_maxrss if sys.platform == "darwin" else usage.ru_maxrss * 1024
     return Executed(run, started_at, wall_s, usage.ru_utime + usage.ru_stime, rss)
@@ -67,8 +67,8 @@ def _wait(process: subprocess.Popen[bytes], progress: Progress) -> tuple[int, An
         time.sleep(WATCH_SECONDS / 10)
 
 
-def _reason(program: Program, status: int, said: str) -> str:
-    lines = [line for line in said.splitlines() if line]
+def _reason(program: Program, status: int, stderr_text: str) -> str:
+    lines = [line for line in stderr_text.splitlines() if line]
     prefix = f"{program.name}: error: "
     if lines and lines[-1].startswith(prefix):
         return lines[-1].removeprefix(prefix)

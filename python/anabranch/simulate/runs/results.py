@@ -106,9 +106,9 @@ class Run:
         """Time in which flows begin that count, as the scenario's `measure` says."""
         from anabranch.simulate.stats.window import Window
 
-        said = self.manifest.get("measure", {})
-        end_ns = said.get("to_ns")
-        return Window(said.get("from_ns", 0.0), math.inf if end_ns is None else end_ns)
+        measure = self.manifest.get("measure", {})
+        end_ns = measure.get("to_ns")
+        return Window(measure.get("from_ns", 0.0), math.inf if end_ns is None else end_ns)
 
     @property
     def measured_flows(self) -> pl.DataFrame:
@@ -150,8 +150,10 @@ class Run:
         known = [name for name in counted if name in columns(flows)]
         total, finished, *sums = collected(flows.select(pl.len(), pl.col("finished").sum(), pl.col(known).sum())).row(0)
         # A lab does not know whose segments a queue dropped.
-        told = {name: self.manifest[name] for name in counted} | dict(zip(known, sums, strict=True))
-        return {"flows": total, "unfinished": total - finished} | {name: int(told[name] or 0) for name in counted}
+        counted_sums = {name: self.manifest[name] for name in counted} | dict(zip(known, sums, strict=True))
+        return {"flows": total, "unfinished": total - finished} | {
+            name: int(counted_sums[name] or 0) for name in counted
+        }
 
     def advice(self, classes: Sequence[SizeClass] | None = None) -> list[str]:
         """Sentences on what a longer run would make better: few flows, a load not reached, queues that still grow."""
@@ -180,8 +182,8 @@ class Run:
         """
         from anabranch.simulate.runs.timeline.write import write_timeline
 
-        there = [name for name in TABLES if f"{name}.parquet" in self.manifest["files"]]
-        write_timeline(path, self.manifest, self.topology, {name: getattr(self, name) for name in there})
+        tables = [name for name in TABLES if f"{name}.parquet" in self.manifest["files"]]
+        write_timeline(path, self.manifest, self.topology, {name: getattr(self, name) for name in tables})
 
     @cached_property
     def scenario(self) -> dict[str, Any]:

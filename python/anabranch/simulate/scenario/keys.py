@@ -53,8 +53,8 @@ def keys_of(text: str) -> dict[str, Key]:
 def names_in(table: str) -> tuple[str, ...]:
     """Names of all keys that a table can have; none if the reader says nothing about it."""
     prefix = f"{table}." if table else ""
-    found = [path.removeprefix(prefix) for path in every_key() if path.startswith(prefix)]
-    return tuple(name for name in found if "." not in name)
+    names = [path.removeprefix(prefix) for path in every_key() if path.startswith(prefix)]
+    return tuple(name for name in names if "." not in name)
 
 
 def unknown(table: str, name: str) -> str:

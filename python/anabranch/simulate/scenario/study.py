@@ -51,8 +51,8 @@ class Study(MutableMapping[str, Any]):
     ) -> None:
         self.file = str(getattr(given, "file", UNNAMED))
         self._given: dict[str, Any] = {}
-        said = {"name": name, "scenario": scenario, "axes": axes, "seeds": seeds, "quick": quick}
-        self.update({**(given or {}), **{key: value for key, value in said.items() if value is not None}})
+        values_by_key = {"name": name, "scenario": scenario, "axes": axes, "seeds": seeds, "quick": quick}
+        self.update({**(given or {}), **{key: value for key, value in values_by_key.items() if value is not None}})
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Study:
@@ -63,11 +63,11 @@ class Study(MutableMapping[str, Any]):
 
         """
         load_study(path)
-        made = cls()
-        made.file = str(path)
-        made.update(parse_toml(read_text(path), str(path)))
-        made.setdefault("name", Path(path).stem)
-        return made
+        study = cls()
+        study.file = str(path)
+        study.update(parse_toml(read_text(path), str(path)))
+        study.setdefault("name", Path(path).stem)
+        return study
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Text of the study file, written to `path` too if one is given.

@@ -214,9 +214,9 @@ def below(path: str, name: str) -> str:
 def _over(path: str, given: dict[str, Any], above: Above | None) -> Table:
     """Table over a dict that stands in another one, or will once something is written into it."""
     kind = Table.KINDS.get(path) or type("Table", (Table,), {"PATH": path})
-    made: Table = object.__new__(kind)
-    vars(made).update(_given=given, _above=above)
-    return made
+    table: Table = object.__new__(kind)
+    vars(table).update(_given=given, _above=above)
+    return table
 
 
 def _shown(table: Table, name: str, value: Any) -> Any:
@@ -239,20 +239,20 @@ def _plain(path: str, value: Any, file: str) -> Any:
     """
     if not isinstance(value, Mapping):
         return plain(value)
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, item in value.items():
         if problem := keys.unknown(path, str(name)):
             raise AnabranchError(f"{file}: {problem}")
         within = below(path, str(name))
         known = keys.every_key().get(within)
         if known is None or known.sort == VALUE:
-            made[name] = plain(item)
+            values[name] = plain(item)
         elif known.sort == TABLES and isinstance(item, (Mapping, Sequence)) and not isinstance(item, (str, bytes)):
             entries = [item] if isinstance(item, Mapping) else item
-            made[name] = [_plain(within, one, file) for one in entries]
+            values[name] = [_plain(within, one, file) for one in entries]
         else:
-            made[name] = _plain(within, item, file)
-    return made
+            values[name] = _plain(within, item, file)
+    return values
 
 
 def _key(name: str) -> str:

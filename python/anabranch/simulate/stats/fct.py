@@ -46,14 +46,14 @@ def by_class(flows: pl.DataFrame | pl.LazyFrame, classes: Sequence[SizeClass] | 
     `slowdown_p99.9`, ..., `throughput_bps_p99.9` over the finished ones; null where there are too few. Of a lazy frame,
     one column is in memory at a time.
     """
-    wanted = size_classes() if classes is None else classes
-    chosen = [one.holds() & counts(flows) for one in wanted]
+    ranges = size_classes() if classes is None else classes
+    chosen = [one.holds() & counts(flows) for one in ranges]
     ended = [one & pl.col("finished") for one in chosen]
     totals = [one.sum().alias(str(number)) for number, one in enumerate([*chosen, *ended])]
     known = collected(flows.select(totals)).row(0)
     rows: list[dict[str, object]] = [
         {"size_class": one.label, "flows": total, "unfinished": total - finished}
-        for one, total, finished in zip(wanted, known, known[len(wanted) :], strict=False)
+        for one, total, finished in zip(ranges, known, known[len(ranges) :], strict=False)
     ]
     for column, value in VALUES.items():
         for row, values in zip(rows, numbers_by(flows, value, ended), strict=True):
@@ -79,5 +79,5 @@ def by_size(
     # One column of many flows at a time.
     del size
     slowdown = numbers(flows, pl.col("slowdown"), chosen)
-    found = [[quantile(slowdown[part], q) for q in quantiles] for part in bins]
-    return middles, np.array(found, dtype=np.float64).reshape(-1, len(quantiles)).T
+    levels = [[quantile(slowdown[part], q) for q in quantiles] for part in bins]
+    return middles, np.array(levels, dtype=np.float64).reshape(-1, len(quantiles)).T

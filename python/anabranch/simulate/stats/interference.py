@@ -44,13 +44,13 @@ class SharedLink:
 
 def job_costs(together: pl.DataFrame, apart: Mapping[int, pl.DataFrame]) -> list[JobCost]:
     """Compares `steps.parquet` of all jobs together with those of each alone, job by job."""
-    found = []
+    costs = []
     for job, own_steps in apart.items():
         mine, own = _of_job(together, job), _of_job(own_steps, job)
         both = _steps(mine).join(_steps(own), on="step", suffix="_apart").drop_nulls()
         together_ns, apart_ns = (_number(both[column].median()) for column in ("time_ns", "time_ns_apart"))
         whole, whole_apart = (_number(rows.filter(pl.col("kind") == "job")["time_ns"].first()) for rows in (mine, own))
-        found.append(
+        costs.append(
             JobCost(
                 job=job,
                 steps=both.height,
@@ -63,7 +63,7 @@ def job_costs(together: pl.DataFrame, apart: Mapping[int, pl.DataFrame]) -> list
                 completion_times=_over(whole, whole_apart),
             )
         )
-    return found
+    return costs
 
 
 def shared_links(topology: Mapping[str, Any], apart: Mapping[int, pl.DataFrame]) -> list[SharedLink]:

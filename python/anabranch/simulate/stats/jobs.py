@@ -32,7 +32,7 @@ def completion_ns(flows: pl.DataFrame | pl.LazyFrame) -> tuple[npt.NDArray[np.fl
     # Folders of earlier versions do not say which flows count.
     first = pl.col(FLAG).sort_by("start_ns", nulls_last=True).first()
     counts = first if FLAG in columns(flows) else pl.lit(value=True).alias(FLAG)
-    found = (
+    times = (
         flows.filter(pl.col("job").is_not_null())
         .group_by("job")
         .agg(
@@ -43,7 +43,7 @@ def completion_ns(flows: pl.DataFrame | pl.LazyFrame) -> tuple[npt.NDArray[np.fl
         .filter(FLAG)
         .sort("job")
     )
-    jobs = collected(found)
+    jobs = collected(times)
     finished = jobs.filter(pl.col("finished"))
     return finished["completion_ns"].cast(pl.Float64).to_numpy(), jobs.height - finished.height
 

@@ -53,9 +53,9 @@ def numbers_by(
     A frame in memory is asked once for all conditions: a question takes longer than an answer of some hundred rows.
     """
     if isinstance(table, pl.DataFrame):
-        held = table.select(condition.alias(str(number)) for number, condition in enumerate(conditions))
+        masks = table.select(condition.alias(str(number)) for number, condition in enumerate(conditions))
         values = table.select(value.cast(pl.Float64)).to_series().to_numpy()
-        for column in held.iter_columns():
+        for column in masks.iter_columns():
             yield values[column.to_numpy()]
         return
     for condition in conditions:
@@ -65,10 +65,10 @@ def numbers_by(
 def _read_in_parts(table: pl.LazyFrame, value: pl.Expr, where: pl.Expr) -> npt.NDArray[np.float64]:
     chosen = value.cast(pl.Float64)
     rows, holds = collected(table.select(pl.len(), where.sum())).row(0)
-    found = np.empty(int(holds))
+    values = np.empty(int(holds))
     filled = 0
     for first in range(0, rows, READ_ROWS):
         part = collected(table.slice(first, READ_ROWS).filter(where).select(chosen)).to_series()
-        found[filled : filled + len(part)] = part.to_numpy()
+        values[filled : filled + len(part)] = part.to_numpy()
         filled += len(part)
-    return found
+    return values

@@ -23,14 +23,14 @@ class Moment:
 
 def moments(topology: Mapping[str, Any]) -> list[Moment]:
     """Moments after the start, the first one first."""
-    found: dict[float, dict[str, dict[str, None]]] = {}
+    by_time: dict[float, dict[str, dict[str, None]]] = {}
     for change in topology["changes"]:
         at_ns = float(change["at_ns"])
         if at_ns > 0:
-            found.setdefault(at_ns, {}).setdefault(effect(change), {})[_where(change, topology)] = None
+            by_time.setdefault(at_ns, {}).setdefault(effect(change), {})[_where(change, topology)] = None
     return [
-        Moment(at_ns, ", ".join(f"{_names(list(names))} {words}" for words, names in found[at_ns].items()))
-        for at_ns in sorted(found)
+        Moment(at_ns, ", ".join(f"{_names(list(names))} {words}" for words, names in by_time[at_ns].items()))
+        for at_ns in sorted(by_time)
     ]
 
 

@@ -27,12 +27,12 @@ def path_counts(topology: Mapping[str, Any]) -> dict[tuple[int, int], tuple[int,
         elif target >= hosts:
             of_source = links.setdefault(int(source), {})
             of_source[int(target), int(cost)] = of_source.get((int(target), int(cost)), 0) + 1
-    found = {}
+    counts = {}
     for leaf in sorted(leaves):
         for node, (number, paths) in _from(leaf, links, tier).items():
             if node in leaves and node != leaf:
-                found[leaf, node] = (number, paths)
-    return found
+                counts[leaf, node] = (number, paths)
+    return counts
 
 
 def _from(leaf: int, links: Links, tier: list[str]) -> dict[int, tuple[int, int]]:

@@ -47,7 +47,7 @@ def phases(steps: pl.DataFrame, changes: Sequence[Moment]) -> list[Phase]:
     all changes after its start.
     """
     kinds = steps.with_columns(pl.col("kind").cast(pl.String))
-    found: list[Phase] = []
+    timed: list[Phase] = []
     for job in kinds["job"].unique(maintain_order=True):
         mine = kinds.filter(pl.col("job") == job)
         each = mine.filter((pl.col("kind") == "step") & pl.col("start_ns").is_not_null())
@@ -56,7 +56,7 @@ def phases(steps: pl.DataFrame, changes: Sequence[Moment]) -> list[Phase]:
         for number, (when, numbers) in enumerate(_divided(each, changes)):
             rows = each.filter(pl.col("step").is_in(numbers))
             median_ns = _median(rows["time_ns"])
-            found.append(
+            timed.append(
                 Phase(
                     job=int(job),
                     when=when,
@@ -71,7 +71,7 @@ def phases(steps: pl.DataFrame, changes: Sequence[Moment]) -> list[Phase]:
             )
             if when == BEFORE:
                 before_ns = median_ns
-    return found
+    return timed
 
 
 BEFORE = "before"
@@ -91,5 +91,5 @@ def _divided(each: pl.DataFrame, changes: Sequence[Moment]) -> list[tuple[str, l
 
 
 def _median(values: pl.Series) -> float | None:
-    found = values.median()
-    return None if found is None else float(found)  # type: ignore[arg-type]
+    median = values.median()
+    return None if median is None else float(median)  # type: ignore[arg-type]

@@ -53,21 +53,21 @@ def tier_links(topology: Mapping[str, Any]) -> list[TierLinks]:
         room = ports["buffer_bytes"][port]
         buffers.setdefault(pair, set()).add(math.inf if room is None else float(room))
     into: dict[int, float] = {}
-    for (low, high), found in sorted(rates.items()):
+    for (low, high), by_rate in sorted(rates.items()):
         if low < high:
-            into[high] = into.get(high, 0.0) + sum(found)
+            into[high] = into.get(high, 0.0) + sum(by_rate)
     return [
         TierLinks(
             TIERS[low],
             TIERS[high],
-            len(found),
-            tuple(sorted(set(found))),
-            sum(found),
-            into[low] / sum(found) if low in into and low < high else None,
+            len(by_rate),
+            tuple(sorted(set(by_rate))),
+            sum(by_rate),
+            into[low] / sum(by_rate) if low in into and low < high else None,
             tuple(sorted(delays[low, high])),
             tuple(None if math.isinf(room) else room for room in sorted(buffers[low, high])),
         )
-        for (low, high), found in sorted(rates.items())
+        for (low, high), by_rate in sorted(rates.items())
     ]
 
 

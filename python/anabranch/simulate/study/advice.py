@@ -33,13 +33,13 @@ def advice(table: pl.DataFrame, axes: Mapping[str, Sequence[Any]], compared: str
     if not torn:
         return []
     words, ratios = min(torn, key=lambda pair: abs(np.log(pair[1]).mean()) / max(np.ptp(np.log(pair[1])), 1e-12))
-    found = paired_ratio(ratios, np.ones_like(ratios))
-    needed = found.seeds_needed
+    ratio = paired_ratio(ratios, np.ones_like(ratios))
+    needed = ratio.seeds_needed
     more = f"; about {needed} seeds would decide it" if needed else ""
     return [
         f"two seeds disagree more than the effect in {len(torn)} of {len(pairs)} comparisons of the mean slowdown, "
         f"most of all {words}: its ratio is {ratios.min():.3g} under one seed and {ratios.max():.3g} under another, "
-        f"{found.mean:.3g} on average{more}; hint: more seeds, or longer runs"
+        f"{ratio.mean:.3g} on average{more}; hint: more seeds, or longer runs"
     ]
 
 
@@ -56,5 +56,5 @@ def _pairs(
     paired = paired.drop_nulls([STATISTIC, "baseline"]).with_columns(ratio=pl.col(STATISTIC) / pl.col("baseline"))
     for point, part in paired.group_by(list(axes), maintain_order=True):
         if part.height > 1:
-            said = ", ".join(f"{axis} {value}" for axis, value in zip(axes, point, strict=True))
-            yield f"{said} against {axes[compared][0]}", part["ratio"].to_numpy()
+            words = ", ".join(f"{axis} {value}" for axis, value in zip(axes, point, strict=True))
+            yield f"{words} against {axes[compared][0]}", part["ratio"].to_numpy()

@@ -47,9 +47,9 @@ class ProcessProgress:
                 raise KeyboardInterrupt("the run was cancelled")
             self._process = process
 
-    def hear(self, said: tuple[float, float, int, int, int]) -> None:
+    def hear(self, numbers: tuple[float, float, int, int, int]) -> None:
         """Takes over what the process has said."""
-        self.simulated_s, self.end_s, self.packet_hops, self.flows_finished, self.flows_total = said
+        self.simulated_s, self.end_s, self.packet_hops, self.flows_finished, self.flows_total = numbers
 
 
 class CellProcesses:
@@ -96,12 +96,12 @@ class CellProcesses:
             pickle.dump((job, list(command)), process.stdin)
             process.stdin.flush()
             while True:
-                said = pickle.load(process.stdout)
-                if said is None:
+                answer = pickle.load(process.stdout)
+                if answer is None:
                     return
-                if isinstance(said, AnabranchError):
-                    raise said
-                progress.hear(said)
+                if isinstance(answer, AnabranchError):
+                    raise answer
+                progress.hear(answer)
         except (EOFError, OSError, pickle.UnpicklingError):
             if progress.cancelled:
                 raise KeyboardInterrupt("the run was cancelled") from None

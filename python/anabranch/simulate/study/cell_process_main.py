@@ -44,8 +44,8 @@ def _read(progress: Progress) -> tuple[float, float, int, int, int]:
     return progress.simulated_s, progress.end_s, *counted
 
 
-def _say(answers: object, said: object) -> None:
-    pickle.dump(said, answers)  # type: ignore[arg-type]
+def _say(answers: object, answer: object) -> None:
+    pickle.dump(answer, answers)  # type: ignore[arg-type]
     answers.flush()  # type: ignore[attr-defined]
 
 

@@ -174,17 +174,17 @@ def sweep(
 def _announced(sweep: Sweep, jobs: Sequence[Job], where: Where) -> str:
     """Number of cells, and of those to run."""
     shard = f", shard {where.part}/{where.parts}" if where.parts > 1 else ""
-    there = len(sweep.jobs) - len(sweep.missing)
-    return f"{sweep.folder}: {len(sweep.jobs)} cells, {there} complete, {len(jobs)} to run{shard}"
+    complete = len(sweep.jobs) - len(sweep.missing)
+    return f"{sweep.folder}: {len(sweep.jobs)} cells, {complete} complete, {len(jobs)} to run{shard}"
 
 
 def _estimated(sweep: Sweep, jobs: Sequence[Job], where: Where) -> str:
     """Size and time of the cells to run."""
     done = [folder for folder in sweep.jobs if read_manifest(folder) is not None]
     at_once = min(where.at_once or cores(), len(jobs))
-    found = forecast(jobs, done, at_once, trials=where.dask is None)
-    seconds = found.seconds + CELL_SECONDS * len(jobs) / at_once
-    hops = f"about {count(found.packet_hops / 1e6)} million packet-hops"
+    estimate = forecast(jobs, done, at_once, trials=where.dask is None)
+    seconds = estimate.seconds + CELL_SECONDS * len(jobs) / at_once
+    hops = f"about {count(estimate.packet_hops / 1e6)} million packet-hops"
     if where.dask is not None:
         return f"{hops}, {coarse_duration(seconds * at_once)} of one core"
     return f"{hops}, {coarse_duration(seconds)} with {at_once} at once"

@@ -87,7 +87,7 @@ class Asked:
         usual = [*([] if kinds and not set(kinds).difference(OF_JOBS) else [SLOWDOWN]), *measures_of_jobs(summary)]
         measures = [MEASURES[name] for name in self.measures] or usual or [SLOWDOWN]
         for measure in measures:
-            _check_there(summary, measure)
+            _check_present(summary, measure)
         labels = summary["size_class"].unique(maintain_order=True).to_list()
         classes = self.classes or (ALL,)
         for label in classes:
@@ -145,7 +145,7 @@ def measures_of_jobs(summary: pl.DataFrame) -> list[Measure]:
     return [*([STEP] if steps > jobs else []), *([JOB] if jobs else [])]
 
 
-def _check_there(summary: pl.DataFrame, measure: Measure) -> None:
+def _check_present(summary: pl.DataFrame, measure: Measure) -> None:
     if not set(summary.columns).issuperset(measure.columns()):
         raise AnabranchError(
             f"measure: {measure.name}: the tables were written by an earlier version; hint: give the command that made "

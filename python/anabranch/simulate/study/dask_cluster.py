@@ -95,7 +95,7 @@ class _Waiting:
     def __init__(self, client: Any, address: str, say: Say) -> None:
         self._client, self._address, self._say = client, address, say
         self._next = 0.0
-        self._said = False
+        self._is_announced = False
 
     def look(self) -> None:
         if time.monotonic() < self._next:
@@ -106,9 +106,9 @@ class _Waiting:
         with suppress(OSError, ValueError):
             workers = self._client.scheduler_info()["workers"]
         if workers is None or workers:
-            self._said = False
-        elif not self._said:
-            self._said = True
+            self._is_announced = False
+        elif not self._is_announced:
+            self._is_announced = True
             self._say(f"dask: {self._address}: no workers; waiting: start some with `dask worker {self._address}`")
 
 
@@ -143,7 +143,7 @@ def _result(future: Any, job: Job, address: str) -> dict[str, bytes]:
     from distributed import KilledWorker
 
     try:
-        found: dict[str, bytes] = future.result()
+        files: dict[str, bytes] = future.result()
     except AnabranchError as error:
         raise AnabranchError(f"dask: {error}") from None
     except KilledWorker as error:
@@ -163,4 +163,4 @@ def _result(future: Any, job: Job, address: str) -> dict[str, bytes]:
             f"dask: {address}: at {job.words}: {type(error).__name__}: {error}; hint: install the same version of "
             "anabranch and of Python's packages on every worker"
         ) from None
-    return found
+    return files

@@ -135,7 +135,7 @@ def summary_rows(study: StudyOutcome, criteria: Sequence[Criterion]) -> tuple[li
     shown = {one.column: one for one in criteria}
     header = [*map(short, study.axes), "size class", "flows", "unfinished"]
     header += [f"{one.measure.words} {one.statistic}" for one in shown.values()]
-    there = {(one.size_class, one.column) for one in criteria}
+    columns = {(one.size_class, one.column) for one in criteria}
     classes = {one.size_class for one in criteria}
     rows = []
     for row in study.summary.iter_rows(named=True):
@@ -145,7 +145,7 @@ def summary_rows(study: StudyOutcome, criteria: Sequence[Criterion]) -> tuple[li
         cells = [str(row[axis]) for axis in study.axes]
         cells += [label, count(row["flows"]), count(row["unfinished"])]
         cells += [
-            with_interval(row[column], row[f"{column}_ci95"], one.measure.text) if (label, column) in there else ""
+            with_interval(row[column], row[f"{column}_ci95"], one.measure.text) if (label, column) in columns else ""
             for column, one in shown.items()
         ]
         rows.append(cells)
@@ -190,8 +190,8 @@ def open_study(folder: str | Path) -> StudyOutcome:
     """
     where = Path(folder)
     try:
-        found = json.loads((where / STUDY_FILE).read_text(encoding="utf-8"))
-        cells = [Cell(cell["point"], cell["seed"], where / cell["folder"]) for cell in found["cells"]]
-        return StudyOutcome(where, found["name"], found["axes"], found["seeds"], cells, found["command"])
+        study = json.loads((where / STUDY_FILE).read_text(encoding="utf-8"))
+        cells = [Cell(cell["point"], cell["seed"], where / cell["folder"]) for cell in study["cells"]]
+        return StudyOutcome(where, study["name"], study["axes"], study["seeds"], cells, study["command"])
     except (OSError, ValueError, RecursionError, KeyError):
         raise AnabranchError(f"{folder}: no complete study; give a folder that `anabranch sweep` has written") from None

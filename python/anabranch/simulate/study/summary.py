@@ -41,10 +41,10 @@ def cell_table(cells: Iterable[Cell], classes: Sequence[SizeClass]) -> pl.DataFr
 
 def _times(measure: Measure, word: str, times: Times) -> list[pl.Expr]:
     """Columns of jobs or steps: how many there are, how many did not end, and statistics of the others."""
-    found: dict[str, float | None] = statistics(times.ended_ns)
+    values: dict[str, float | None] = statistics(times.ended_ns)
     numbers = {word: len(times.ended_ns) + times.unfinished, f"unfinished_{word}": times.unfinished}
     columns = [pl.lit(number, pl.Int64).alias(name) for name, number in numbers.items()]
-    columns += [pl.lit(found[name], pl.Float64).alias(f"{measure.column}_{name}") for name in found]
+    columns += [pl.lit(values[name], pl.Float64).alias(f"{measure.column}_{name}") for name in values]
     of_all = pl.col("size_class") == ALL_FLOWS.label
     return [pl.when(of_all).then(column).alias(column.meta.output_name()) for column in columns]
 
@@ -103,8 +103,8 @@ def compare(table: pl.DataFrame, axes: Mapping[str, list[Any]]) -> pl.DataFrame:
                 head = ordered.select(*axes, "size_class").row(0, named=True)
                 for column in STATISTIC_COLUMNS:
                     if ordered[column].null_count() + baseline[column].null_count() == 0:
-                        found = paired_ratio(ordered[column].to_numpy(), baseline[column].to_numpy())
-                        ends = {"ratio": found.mean, "ratio_low": found.low, "ratio_high": found.high}
-                        said = {"seeds": found.seeds, "verdict": found.verdict, "seeds_needed": found.seeds_needed}
-                        rows.append({**head, "statistic": column, **ends, **said})
+                        ratio = paired_ratio(ordered[column].to_numpy(), baseline[column].to_numpy())
+                        ends = {"ratio": ratio.mean, "ratio_low": ratio.low, "ratio_high": ratio.high}
+                        verdict = {"seeds": ratio.seeds, "verdict": ratio.verdict, "seeds_needed": ratio.seeds_needed}
+                        rows.append({**head, "statistic": column, **ends, **verdict})
     return pl.DataFrame(rows, schema=schema)

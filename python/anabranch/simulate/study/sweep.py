@@ -136,11 +136,11 @@ def check(jobs: Sequence[Job]) -> Checked:
         return None, None, scenario.warnings()
 
     with ThreadPoolExecutor(cores(), thread_name_prefix="check") as pool:
-        found = dict(zip((job.folder for job in jobs), pool.map(look, jobs), strict=True))
+        manifests = dict(zip((job.folder for job in jobs), pool.map(look, jobs), strict=True))
     return Checked(
-        {folder: reason for folder, (reason, _, _) in found.items() if reason is not None},
-        [failure for _, failure, _ in found.values() if failure is not None],
-        {folder: warnings for folder, (_, _, warnings) in found.items() if warnings},
+        {folder: reason for folder, (reason, _, _) in manifests.items() if reason is not None},
+        [failure for _, failure, _ in manifests.values() if failure is not None],
+        {folder: warnings for folder, (_, _, warnings) in manifests.items() if warnings},
     )
 
 
@@ -182,8 +182,8 @@ def finish(sweep: Sweep, classes: Sequence[SizeClass], command: Sequence[str], q
 
     axes = table_values(sweep.study.axes)
     table = cell_table(each(sweep.cells, sweep.study.name, quiet), classes)
-    for name, made in ((CELLS, table), (SUMMARY, summarise(table, list(axes))), (COMPARISON, compare(table, axes))):
-        for ending, writer in (("parquet", made.write_parquet), ("csv", made.write_csv)):
+    for name, frame in ((CELLS, table), (SUMMARY, summarise(table, list(axes))), (COMPARISON, compare(table, axes))):
+        for ending, writer in (("parquet", frame.write_parquet), ("csv", frame.write_csv)):
             table_bytes = BytesIO()
             writer(table_bytes)
             write_whole(sweep.folder / f"{name}.{ending}", table_bytes.getvalue())

@@ -14,13 +14,13 @@ DIALECT = "http://json-schema.org/draft-07/schema#"
 
 def schemas() -> dict[str, Schema]:
     """All schemas by the kind of file."""
-    made = {
+    by_name = {
         "scenario": ("Scenario of anabranch", scenario()),
         "study": ("Study of anabranch", study()),
         "fabric": ("Fabric file of anabranch control", fabric()),
         **{f"plan-{target}": (f"Plan of anabranch for the target {target}", plan(target)) for target in PLANS},
     }
-    return {name: {"$schema": DIALECT, "title": title, **schema} for name, (title, schema) in made.items()}
+    return {name: {"$schema": DIALECT, "title": title, **schema} for name, (title, schema) in by_name.items()}
 
 
 def pages() -> dict[str, str]:

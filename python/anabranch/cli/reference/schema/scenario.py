@@ -111,19 +111,19 @@ def _key(key: Key, known: dict[str, Key]) -> Schema:
     if key.default is not None:
         about["default"] = key.default
     # A key of one name may want something else in tables of another kind.
-    wants = [schema_of(words) for words in wanted()[key.path]]
+    wants = [schema_of(words) for words in values_of_keys()[key.path]]
     return {**(wants[0] if len(wants) == 1 else either(*wants)), **about}
 
 
 @cache
-def wanted() -> dict[str, list[str]]:
+def values_of_keys() -> dict[str, list[str]]:
     """Descriptions of the values of each key, over all kinds of tables and all load balancers."""
-    found: dict[str, dict[str, None]] = {}
+    values: dict[str, dict[str, None]] = {}
     texts = [text for selector in (*KINDS, BALANCE) for drafts in _drafts(selector).values() for text in drafts]
     for keys in [every_key(), *map(keys_of, texts)]:
         for path, key in keys.items():
-            found.setdefault(path, {})[key.wants] = None
-    return {path: list(wants) for path, wants in found.items()}
+            values.setdefault(path, {})[key.wants] = None
+    return {path: list(wants) for path, wants in values.items()}
 
 
 def _drafts(selector: str) -> dict[str, list[str]]:
@@ -144,7 +144,7 @@ def _drafts(selector: str) -> dict[str, list[str]]:
 
 def _condition(path: str, selector: str) -> list[Schema]:
     """Names of the keys that a table has under each of its kinds, and those that it must have."""
-    found = []
+    alternatives = []
     for kind, texts in _drafts(selector).items():
         names: dict[str, bool] = {}
         for text in texts:
@@ -153,17 +153,17 @@ def _condition(path: str, selector: str) -> list[Schema]:
                 if table == path:
                     names[name] = names.get(name, True) and key.written == "required"
         required = [name for name, must in names.items() if must]
-        found.append({"if": _chosen(selector, kind), "then": {**_only([*names]), "required": required}})
-    return found
+        alternatives.append({"if": _chosen(selector, kind), "then": {**_only([*names]), "required": required}})
+    return alternatives
 
 
 def _schemes() -> list[Schema]:
     """Names of the parameters that each load balancer has in `[routing.scheme]`."""
-    found = []
+    alternatives = []
     for balancer, (text,) in _drafts(BALANCE).items():
         own = [path.removeprefix("routing.scheme.") for path in keys_of(text) if path.startswith("routing.scheme.")]
-        found.append({"if": _chosen(BALANCE, balancer), "then": {"properties": {"scheme": _only(own)}}})
-    return found
+        alternatives.append({"if": _chosen(BALANCE, balancer), "then": {"properties": {"scheme": _only(own)}}})
+    return alternatives
 
 
 def _only(names: list[str]) -> Schema:

@@ -47,26 +47,26 @@ def one_or_more(schema: Schema) -> Schema:
 
 
 def _within(kind: str) -> Callable[[re.Match[str]], Schema]:
-    def made(found: re.Match[str]) -> Schema:
+    def schema(match: re.Match[str]) -> Schema:
         convert = int if kind == "integer" else float
-        bounds = {"minimum": convert(found[1])}
-        if found.re.groups > 1 and found[2]:
-            bounds["maximum"] = convert(found[2])
+        bounds = {"minimum": convert(match[1])}
+        if match.re.groups > 1 and match[2]:
+            bounds["maximum"] = convert(match[2])
         return {"type": kind, **bounds}
 
-    return made
+    return schema
 
 
-def _sizes(found: re.Match[str]) -> Schema:
+def _sizes(match: re.Match[str]) -> Schema:
     file = table(["file"], file=TEXT, digest=TEXT)
-    return either(words(WORD.findall(found[1])), SIZE, table(["least", "most"], least=SIZE, most=SIZE), file)
+    return either(words(WORD.findall(match[1])), SIZE, table(["least", "most"], least=SIZE, most=SIZE), file)
 
 
-def _pattern(found: re.Match[str]) -> Schema:
+def _pattern(match: re.Match[str]) -> Schema:
     whole: Schema = {"type": "integer", "minimum": 0}
     pair: Schema = {"type": "array", "items": whole, "minItems": 2, "maxItems": 2}
     tables = {"stride": whole, "into_pod": whole, "pairs": {"type": "array", "items": pair}}
-    return either(words(WORD.findall(found[1])), *(table([key], **{key: value}) for key, value in tables.items()))
+    return either(words(WORD.findall(match[1])), *(table([key], **{key: value}) for key, value in tables.items()))
 
 
 TIME, SIZE = quantity(TIMES), quantity(SIZES)
@@ -81,16 +81,16 @@ RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     (rf"a number from ({NUMBER}) to ({NUMBER})", _within("number")),
     (
         rf"a number above 0, at most ({NUMBER})",
-        lambda found: {"type": "number", "exclusiveMinimum": 0, "maximum": float(found[1])},
+        lambda matched: {"type": "number", "exclusiveMinimum": 0, "maximum": float(matched[1])},
     ),
     (
         rf"a part of the capacity above 0, at most ({NUMBER}), such as .*",
-        lambda found: either(
-            {"type": "number", "exclusiveMinimum": 0, "maximum": float(found[1])},
+        lambda matched: either(
+            {"type": "number", "exclusiveMinimum": 0, "maximum": float(matched[1])},
             {"type": "string", "pattern": PERCENT},
         ),
     ),
-    (r"a power of two from (\d+) to (\d+)", lambda found: words_of_powers(int(found[1]), int(found[2]))),
+    (r"a power of two from (\d+) to (\d+)", lambda matched: words_of_powers(int(matched[1]), int(matched[2]))),
     (r"4 or 6", {"enum": [4, 6]}),
     (r"a time such as .*", TIME),
     (r"a time from .* to .*", quantity("(s|ms|us|min)")),
@@ -106,7 +106,7 @@ RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     (r'"none", \{ hold = .*', either(words(["none"]), table(["hold"], hold=TIME, flowcell=SIZE))),
     (r'one of ((?:"[^"]+"(?:, )?)+); or "100 KB", .*', _sizes),
     (r'((?:"[^"]+", )+)\{ stride = 8 \}, .*', _pattern),
-    (r'"[^"]+"(?:(?:, | or )"[^"]+")*', lambda found: words(WORD.findall(found[0]))),
+    (r'"[^"]+"(?:(?:, | or )"[^"]+")*', lambda matched: words(WORD.findall(matched[0]))),
     (r"32 hexadecimal digits", {"type": "string", "pattern": "^[0-9a-fA-F]{32}$"}),
     (r"16 hexadecimal digits in quotes: .*", TEXT),
     (r"(?:names or numbers|numbers and ranges), as in .*", one_or_more({"type": ["string", "integer"]})),
@@ -132,7 +132,7 @@ def schema_of(wants: str) -> Schema:
     """
     if wants.endswith(LIST):
         return one_or_more(schema_of(wants.removesuffix(LIST)))
-    for pattern, made in RULES:
-        if found := re.fullmatch(pattern, wants):
-            return made(found) if callable(made) else deepcopy(made)
+    for pattern, rule in RULES:
+        if match := re.fullmatch(pattern, wants):
+            return rule(match) if callable(rule) else deepcopy(rule)
     raise ValueError(f"{wants}: no schema is known for values described so; add a rule")

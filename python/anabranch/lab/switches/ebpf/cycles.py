@@ -36,7 +36,7 @@ def lists(
         AnabranchError: a pair has no plan, or a list has more turns than programs take.
 
     """
-    found: dict[Pair, tuple[str, ...]] = {}
+    by_pair: dict[Pair, tuple[str, ...]] = {}
     shared: set[Pair] = set()
     for leaf, other in permutations(topology.leaf_index, 2):
         plan = plan_pair_of(text, file, balance, (leaf, other), keys)
@@ -47,10 +47,10 @@ def lists(
                     f"{row['switch']}, {leaf} to {other}: {turns} turns, and the kernel's programs take {TURNS_MAX}; "
                     f"set routing.scheme.max_n = {TURNS_MAX}"
                 )
-            if one in found:
+            if one in by_pair:
                 shared.add(one)
-            found[one] = tuple(row["next_hops"])
-    return {pair: hops for pair, hops in found.items() if pair not in shared}
+            by_pair[one] = tuple(row["next_hops"])
+    return {pair: hops for pair, hops in by_pair.items() if pair not in shared}
 
 
 def in_turn(

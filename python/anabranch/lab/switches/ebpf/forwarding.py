@@ -19,7 +19,7 @@ from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
 from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.by_table import BEFOREHAND, Table, balancer_of, by_table, table_of
-from anabranch.lab.run.forwarding import AskedWeights, Switches, said_of
+from anabranch.lab.run.forwarding import AskedWeights, Switches, words_of
 from anabranch.lab.run.transport import time_ns
 from anabranch.lab.switches.ebpf import cycles
 from anabranch.lab.switches.ebpf.switching import kernel_switches
@@ -50,7 +50,7 @@ class Forwarding:
     def __str__(self) -> str:
         pause = f", pause {self.pause_ns / 1e3:g} us" if self.pause_ns else ""
         plain = " as factors" if self.plain else ""
-        order = f"lists of {self.planner}" if self.planner else said_of(self.weights)
+        order = f"lists of {self.planner}" if self.planner else words_of(self.weights)
         return f"{self.scheme}, {order}{plain}{pause}"
 
 

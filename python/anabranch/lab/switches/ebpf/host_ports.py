@@ -33,10 +33,10 @@ def part(folder: Path, blueprint: Blueprint) -> None:
 
     """
     ports = [socket.if_nametoindex(device) for device in _ports(blueprint)]
-    made = _core.KernelDatapath.create(str(folder / NAME), SCHEME, 1, 1)
-    made.put([_core.KernelGroup("nobody", [NOBODY], ports[:1], [1], [True], "redirect")])
+    datapath = _core.KernelDatapath.create(str(folder / NAME), SCHEME, 1, 1)
+    datapath.put([_core.KernelGroup("nobody", [NOBODY], ports[:1], [1], [True], "redirect")])
     for port in ports:
-        made.attach(port, HOOK)
+        datapath.attach(port, HOOK)
 
 
 def join(folder: Path) -> None:
@@ -46,9 +46,9 @@ def join(folder: Path) -> None:
         AnabranchError: the kernel refuses.
 
     """
-    found = _core.KernelDatapath.open(str(folder / NAME))
-    if found is not None:
-        found.remove()
+    datapath = _core.KernelDatapath.open(str(folder / NAME))
+    if datapath is not None:
+        datapath.remove()
 
 
 def _ports(blueprint: Blueprint) -> Iterator[str]:

@@ -41,13 +41,13 @@ def claim(namespace: str, mark: str) -> None:
 
 def remove(namespaces: Sequence[str], mark: str) -> None:
     """Removes all that a lab has there, and all that was attached in its namespaces by whomever."""
-    found = []
+    pins = []
     with suppress(FileNotFoundError):
-        found = [folder for folder in ROOT.iterdir() if _owner(folder) == mark]
+        pins = [folder for folder in ROOT.iterdir() if _owner(folder) == mark]
     for namespace in namespaces:
         with suppress(FileNotFoundError):
-            found.append(folder_of((NAMED / namespace).stat().st_ino))
-    for folder in found:
+            pins.append(folder_of((NAMED / namespace).stat().st_ino))
+    for folder in pins:
         _clear(folder)
 
 
@@ -56,9 +56,9 @@ def remove_lost(lab: str) -> bool:
     if not _visible():
         return False
     with locked(make=False):
-        found = [one for one in leftovers() if _owner(one.folder).startswith(f"{MARK}={lab}.")]
-        collect(found)
-    return bool(found)
+        pins = [one for one in leftovers() if _owner(one.folder).startswith(f"{MARK}={lab}.")]
+        collect(pins)
+    return bool(pins)
 
 
 def lost_labs() -> list[str]:

@@ -138,10 +138,10 @@ class KernelSwitches(Switching):
 
     def clear(self) -> int:
         """Takes all datapaths away, so that nothing is forwarded any more; answers how many there were."""
-        found = [one for one in map(self.datapath, self._blueprint.switches) if one is not None]
-        for one in found:
+        datapaths = [one for one in map(self.datapath, self._blueprint.switches) if one is not None]
+        for one in datapaths:
             one.remove()
-        return len(found)
+        return len(datapaths)
 
     @classmethod
     def remove_rest(cls, namespaces: Sequence[str], mark: str) -> None:

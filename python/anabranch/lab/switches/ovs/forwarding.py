@@ -18,7 +18,7 @@ from anabranch.deploy.targets.ovs.session.keys import BridgeKeys
 from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.by_table import BEFOREHAND, Table, balancer_of, by_table, table_of
-from anabranch.lab.run.forwarding import AskedWeights, Switches, said_of
+from anabranch.lab.run.forwarding import AskedWeights, Switches, words_of
 from anabranch.simulate.load_balancers import schemes
 
 PORT_NAME_MAX = 15
@@ -33,7 +33,7 @@ class Forwarding:
     weights: AskedWeights
 
     def __str__(self) -> str:
-        return f"{self.recipe}, {said_of(self.weights)}"
+        return f"{self.recipe}, {words_of(self.weights)}"
 
 
 def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
@@ -102,10 +102,10 @@ class BridgeSwitches(Switches):
             plans = self._rules.plan(view, self.weights()) if keep else {}
             changes = 0
             for name, connection in zip(self.lab.switches, connections, strict=True):
-                held = Ownership(self.file.owner).own(
+                owned = Ownership(self.file.owner).own(
                     await connection.flows(), await connection.groups(), await connection.meters()
                 )
-                mods = TablesChange.between(held, plans[name].desired if name in plans else Tables()).mods
+                mods = TablesChange.between(owned, plans[name].desired if name in plans else Tables()).mods
                 await connection.commit(mods)
                 changes += len(mods)
             return changes

@@ -61,8 +61,8 @@ class Bridges(Switching):
     def ready(self) -> None:
         """Looks that all ports are there, and gives their sockets room."""
         # ovs-vsctl reports devices that could not be opened, but does not fail.
-        found = self.open_vswitch.vsctl("--bare", "--columns=name,error", "find", "interface", "ofport=-1")
-        broken = found.split("\n", 2)
+        faulty = self.open_vswitch.vsctl("--bare", "--columns=name,error", "find", "interface", "ofport=-1")
+        broken = faulty.split("\n", 2)
         if len(broken) > 1:
             raise AnabranchError(f"Open vSwitch: {broken[0]}: {broken[1]}; give the node another name")
         self._give_room()

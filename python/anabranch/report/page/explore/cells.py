@@ -91,10 +91,10 @@ def _follows(differing: Mapping[str, Sequence[str]], key: str, other: str) -> bo
     if key == other:
         return False
     pairs = set(zip(differing[other], differing[key], strict=True))
-    told = len(pairs) == len(set(differing[other]))
-    mutual = told and len(pairs) == len(set(differing[key]))
+    is_function = len(pairs) == len(set(differing[other]))
+    mutual = is_function and len(pairs) == len(set(differing[key]))
     order = list(differing)
-    return told and (not mutual or order.index(other) < order.index(key))
+    return is_function and (not mutual or order.index(other) < order.index(key))
 
 
 def _number(text: str) -> float | str:

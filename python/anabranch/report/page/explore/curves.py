@@ -51,9 +51,9 @@ def curves(cells: Cells, classes: Sequence[SizeClass]) -> dict[str, Any]:
                 flows[row, choice, number] = total
                 unfinished[row, choice, number] = total - ended
                 for measure in MEASURES if ended else ():
-                    found = numbers(frame, pl.col(measure), one.holds() & pl.col("finished"))
-                    means[measure][row, choice, number] = found.mean()
-                    values[measure][row, choice, number] = quantiles(found, levels)
+                    sample = numbers(frame, pl.col(measure), one.holds() & pl.col("finished"))
+                    means[measure][row, choice, number] = sample.mean()
+                    values[measure][row, choice, number] = quantiles(sample, levels)
     return {
         "levels": levels.tolist(),
         "by_seed": by_seed,
@@ -69,9 +69,9 @@ def quantiles(values: npt.NDArray[np.float64], levels: npt.NDArray[np.float64]) 
 
     The order of `values` changes, which saves a copy of them.
     """
-    found = np.quantile(values, levels, method="inverted_cdf", overwrite_input=True)
+    levels_of = np.quantile(values, levels, method="inverted_cdf", overwrite_input=True)
     few = (len(values) * (1 - levels) < 1 - 1e-9) & (levels < 1)
-    return np.where(few, np.nan, found)
+    return np.where(few, np.nan, levels_of)
 
 
 def _columns(flows: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:

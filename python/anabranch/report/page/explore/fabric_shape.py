@@ -28,10 +28,10 @@ def carriers(topology: Mapping[str, Any]) -> list[Carrier]:
     """Carriers of a drawing: links between switches by port, then two for the hosts of each switch."""
     drawing = Drawing(layout(topology))
     names, ports = topology["nodes"]["name"], topology["ports"]
-    found = []
+    rows = []
     for port, ((x0, y0), (x1, y1)) in sorted(link_lines(drawing, topology).items()):
         label = f"{names[ports['from'][port]]} to {names[ports['to'][port]]}"
-        found.append(Carrier([port], label, _half(drawing, x0, y0, x1, y1)))
+        rows.append(Carrier([port], label, _half(drawing, x0, y0, x1, y1)))
     port_of = {host: port for port, host in enumerate(ports["from"]) if host < topology["hosts"]}
     for index, hosts in drawing.laid.hosts_of.items():
         box = drawing.laid.boxes[index]
@@ -40,9 +40,9 @@ def carriers(topology: Mapping[str, Any]) -> list[Carrier]:
         x, low, high = drawing.x(box), BOTTOM + HOST_INCHES, drawing.y(box.row) - BOX_INCHES / 2
         who = f"{count(len(hosts))} hosts" if len(hosts) > 1 else names[hosts[0]]
         switch = f"pod {box.name}" if box.rows > 1 else names[box.nodes[0]]
-        found.append(Carrier(up, f"{who} to {switch}", _half(drawing, x, low, x, high)))
-        found.append(Carrier(down, f"{switch} to {who}", _half(drawing, x, high, x, low)))
-    return found
+        rows.append(Carrier(up, f"{who} to {switch}", _half(drawing, x, low, x, high)))
+        rows.append(Carrier(down, f"{switch} to {who}", _half(drawing, x, high, x, low)))
+    return rows
 
 
 def shape(topology: Mapping[str, Any]) -> dict[str, Any]:

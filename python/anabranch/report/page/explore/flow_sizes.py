@@ -19,14 +19,14 @@ def flow_sizes(cells: Cells) -> dict[str, Any]:
 
     `sizes` has the shape (points, bins), `slowdown` (points, quantiles, bins); NaN where a point has fewer bins.
     """
-    found = []
+    curves = []
     for point in cells.points:
         flows = joined([Run(cell.folder).scanned_flows for cell in cells.at(point)])
-        found.append(by_size(flows, [QUANTILES[name] for name in SHOWN], FLOWS_PER_BIN))
-    bins = max(len(sizes) for sizes, _ in found)
-    sizes = np.full((len(found), bins), np.nan)
-    slowdown = np.full((len(found), len(SHOWN), bins), np.nan)
-    for row, (middles, values) in enumerate(found):
+        curves.append(by_size(flows, [QUANTILES[name] for name in SHOWN], FLOWS_PER_BIN))
+    bins = max(len(sizes) for sizes, _ in curves)
+    sizes = np.full((len(curves), bins), np.nan)
+    slowdown = np.full((len(curves), len(SHOWN), bins), np.nan)
+    for row, (middles, values) in enumerate(curves):
         sizes[row, : len(middles)] = middles
         slowdown[row, :, : values.shape[1]] = values
     return {"names": list(SHOWN), "sizes": pack(sizes, "f4"), "slowdown": pack(slowdown, "f4")}

@@ -24,11 +24,11 @@ def over_axis(cells: Cells, classes: Sequence[SizeClass]) -> dict[str, Any]:
     axes = list(cells.axes)
     table = summarise(cell_table(cells.cells, classes), axes)
     rows = {(tuple(row[axis] for axis in axes), row["size_class"]): row for row in table.iter_rows(named=True)}
-    found: dict[str, Any] = {"names": list(STATISTICS), "levels": [QUANTILES.get(name) for name in STATISTICS]}
+    packed: dict[str, Any] = {"names": list(STATISTICS), "levels": [QUANTILES.get(name) for name in STATISTICS]}
     for measure in MEASURES:
         columns = [f"{measure}_{name}" for name in STATISTICS]
         for key, ending in (("mean", ""), ("half", "_ci95")):
             of_points = [[rows[point, one.label] for one in classes] for point in cells.points]
             values = [[[row[f"{column}{ending}"] for column in columns] for row in part] for part in of_points]
-            found.setdefault(key, {})[measure] = pack(np.array(values, dtype=np.float64), "f8")
-    return found
+            packed.setdefault(key, {})[measure] = pack(np.array(values, dtype=np.float64), "f8")
+    return packed

@@ -110,8 +110,8 @@ def times_of(ports: pl.DataFrame, carriers: Sequence[Carrier]) -> PortTimes:
 def port_times(ports: pl.DataFrame, carriers: Sequence[Carrier], intervals_max: int) -> dict[str, Any]:
     """Values of a table of ports for the page; beyond `intervals_max`, intervals that follow each other are joined."""
     times = times_of(ports, carriers)
-    wanted = min(len(times), intervals_max)
-    firsts = np.unique(np.arange(wanted) * len(times) // wanted)
+    intervals = min(len(times), intervals_max)
+    firsts = np.unique(np.arange(intervals) * len(times) // intervals)
     return times.joined(firsts).packed(int(np.diff([*firsts, len(times)]).max()))
 
 
@@ -119,6 +119,6 @@ def _scattered(
     shape: tuple[int, int], index: npt.NDArray[np.int64], port: npt.NDArray[np.int64], values: pl.Series
 ) -> Reals:
     """Matrix of intervals and ports; a port without a row in an interval has zeros there."""
-    found = np.zeros(shape)
-    found[index, port] = np.nan_to_num(values.cast(pl.Float64).to_numpy())
-    return found
+    grid = np.zeros(shape)
+    grid[index, port] = np.nan_to_num(values.cast(pl.Float64).to_numpy())
+    return grid

@@ -72,8 +72,8 @@ def packed_traces(material: Material) -> dict[str, Any]:
 
     A trace has at most `points_max` times; `left_out` says for how many traces there was no room.
     """
-    found = list(traces(material))
-    shown = found[: BYTES_MAX // (POINT_BYTES * POINTS_MIN)]
+    packed = list(traces(material))
+    shown = packed[: BYTES_MAX // (POINT_BYTES * POINTS_MIN)]
     points_max = min(POINTS_MAX, BYTES_MAX // (POINT_BYTES * max(1, len(shown))))
     rows = []
     for trace in shown:
@@ -89,4 +89,4 @@ def packed_traces(material: Material) -> dict[str, Any]:
                 "thinned": trace.frame.height > points_max,
             }
         )
-    return {"rows": rows, "points_max": points_max, "left_out": len(found) - len(shown)}
+    return {"rows": rows, "points_max": points_max, "left_out": len(packed) - len(shown)}
