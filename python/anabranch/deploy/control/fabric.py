@@ -43,7 +43,7 @@ class Damping:
 
 @dataclass(frozen=True)
 class FabricFile:
-    """All of the file."""
+    """A fabric file as a value: switches, links, policy and limits."""
 
     file: str
     text: str

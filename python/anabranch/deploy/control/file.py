@@ -35,7 +35,7 @@ def read(path: str | Path) -> FabricFile:
 
 
 def parse(text: str, file: str) -> FabricFile:
-    """The same from its text.
+    """Reads a fabric from the text of its file.
 
     Raises:
         AnabranchError: as `read`.

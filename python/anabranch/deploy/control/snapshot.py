@@ -28,7 +28,7 @@ def snapshot(
     progress: Progress,
     events: Events,
 ) -> Snapshot:
-    """All of it, now."""
+    """The state of the network at this moment."""
     planned, unplanned = progress.plans, progress.unplanned
     groups: list[GroupState] = []
     for name, plan in plans.items():

@@ -20,7 +20,7 @@ class WrittenSwitch:
 
 @dataclass(frozen=True)
 class Written:
-    """All of a folder."""
+    """Files written for the switches of a fabric, and notes for the reader."""
 
     balance: str
     """Load balancer whose lists the switches follow."""

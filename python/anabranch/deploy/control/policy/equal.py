@@ -17,7 +17,7 @@ class Weighed(Policy):
         self._rules = Rules(file)
 
     def plan(self, view: View) -> Mapping[str, SwitchPlan]:
-        """See `policy.Policy`."""
+        """Plans equal weights over the next hops of each switch (`policy.Policy`)."""
         return self._rules.plan(view, self._weigher.weigh(view.up, view.rate_bps))
 
 

@@ -41,7 +41,7 @@ class _Group:
 
 
 class Load(Policy):
-    """See above."""
+    """Policy that shifts weights between paths by the load of their links."""
 
     def __init__(self, file: FabricFile, smoothing: float, threshold: float, floor: float) -> None:
         self._smoothing = smoothing
@@ -53,7 +53,7 @@ class Load(Policy):
         self._measurements = 0
 
     def plan(self, view: View) -> Mapping[str, SwitchPlan]:
-        """See `policy.Policy`."""
+        """Plans weights from the latest loads (`policy.Policy`)."""
         capacity = _by_pair(self._by_rate.weigh(view.up, view.rate_bps))
         for pair, members in capacity.items():
             group = self._groups.get(pair)

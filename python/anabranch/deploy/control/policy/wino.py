@@ -57,7 +57,7 @@ class _Known:
 
 
 class Wino(Policy):
-    """See `policy.Policy`."""
+    """Policy that gives each pair of leaves its slices (`policy.Policy`)."""
 
     counts_rules = True
 
@@ -101,7 +101,7 @@ class Wino(Policy):
         return tuple(self._pairs.values())
 
     def plan(self, view: View) -> Mapping[str, SwitchPlan]:
-        """See `policy.Policy`."""
+        """Plans slices for all pairs of leaves (`policy.Policy`)."""
         base = self._weighed.plan(view)
         self._measure(view)
         pairs = self._cut(view)

@@ -89,7 +89,7 @@ class OpenDatapath:
     state: DatapathState
 
     def again(self) -> OpenDatapath:
-        """The same, read anew.
+        """The datapath as a new look at the kernel shows it.
 
         Raises:
             ChangedElsewhereError: it is not as it was.

@@ -21,7 +21,7 @@ def folder_of(namespace: int) -> Path:
 
 
 def own_folder() -> Path:
-    """The same of the calling thread's."""
+    """Folder of pins of the calling thread's network namespace."""
     return folder_of(own_namespace())
 
 

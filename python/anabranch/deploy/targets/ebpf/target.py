@@ -31,7 +31,7 @@ from anabranch.deploy.targets.protocol import Change, Descriptor, Target
 
 
 class Ebpf(Target[EbpfPlan, Observed, Desired]):
-    """See `protocol.Target`."""
+    """Target `ebpf`: datapaths of a Linux kernel (`protocol.Target`)."""
 
     descriptor = Descriptor(
         "ebpf",

@@ -23,7 +23,7 @@ from anabranch.deploy.targets.protocol import Change, Descriptor, Target
 
 
 class Linux(Target[LinuxPlan, Observed, Desired]):
-    """See `protocol.Target`."""
+    """Target `linux`: nexthop groups and routes of a kernel (`protocol.Target`)."""
 
     descriptor = Descriptor(
         "linux",

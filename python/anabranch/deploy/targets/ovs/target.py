@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class OpenVSwitch(Target[PlanFile, Observed, Desired]):
-    """See `protocol.Target`."""
+    """Target `ovs`: bridges of Open vSwitch (`protocol.Target`)."""
 
     descriptor = Descriptor("ovs", "Open vSwitch")
 

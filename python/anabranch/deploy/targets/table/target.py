@@ -20,7 +20,7 @@ from anabranch.deploy.targets.table.plan_file import TablePlan
 
 
 class Tables(Target[TablePlan, Observed, Desired]):
-    """See `protocol.Target`."""
+    """Target `table`: tables of slots as JSON files (`protocol.Target`)."""
 
     descriptor = Descriptor(
         "table",

@@ -131,7 +131,7 @@ def _refuse(balancer: LoadBalancer | None, table: Table) -> NoReturn:
 
 
 class DatapathSwitches(Switches):
-    """See `forwarding.Switches`."""
+    """Forwarding state of a lab's datapaths (`forwarding.Switches`)."""
 
     def __init__(self, lab: Lab, forwarding: Forwarding) -> None:
         super().__init__(lab, forwarding.weights, str(forwarding))

@@ -56,7 +56,7 @@ class KernelSwitches(Switching):
                 )
 
     def check_machine(self) -> None:
-        """No program, but a BPF file system."""
+        """Refuses a machine without a BPF file system; no program is needed."""
         check_machine()
         require_file_system()
 
@@ -76,7 +76,7 @@ class KernelSwitches(Switching):
         """The kernel's programs do not end."""
 
     def ended(self) -> list[str]:
-        """Nothing ever has."""
+        """No processes: datapaths live in the kernel."""
         return []
 
     def forward(self, next_hops: Mapping[str, Mapping[str, str]]) -> None:

@@ -71,7 +71,7 @@ def recipes() -> dict[Table, str]:
 
 
 class BridgeSwitches(Switches):
-    """See `forwarding.Switches`."""
+    """Forwarding state of a lab's bridges (`forwarding.Switches`)."""
 
     def __init__(self, lab: Lab, forwarding: Forwarding) -> None:
         super().__init__(lab, forwarding.weights, str(forwarding))

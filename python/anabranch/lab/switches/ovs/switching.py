@@ -30,7 +30,7 @@ PROGRAMS = {
 
 
 class Bridges(Switching):
-    """See `switching.Switching`."""
+    """A lab's switches as bridges of its own Open vSwitch (`switching.Switching`)."""
 
     def __init__(self, record: Record, blueprint: Blueprint) -> None:
         super().__init__(record, blueprint)

@@ -22,7 +22,7 @@ def seed_of(switch: str) -> int:
 
 
 class GroupsForwarding(Forwarding[Groups]):
-    """See `control.forwarding`."""
+    """Weights towards leaves as groups of datapaths (`control.forwarding`)."""
 
     def towards(self, paths: Towards, present: Groups | None) -> Groups:
         """The group that leads to a leaf; none where nothing lies behind it."""

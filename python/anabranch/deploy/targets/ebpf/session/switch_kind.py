@@ -19,7 +19,7 @@ TARGET = "ebpf"
 
 
 class DatapathSessions(Attended):
-    """See `switch_kind.Attended`."""
+    """Datapaths that the controller follows, by namespace (`switch_kind.Attended`)."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         datapaths = {
@@ -42,7 +42,7 @@ class DatapathSessions(Attended):
 
 
 class Datapath(SwitchKind[Groups]):
-    """See `switch_kind.SwitchKind`."""
+    """Kind of switch: a datapath in this machine's kernel (`switch_kind.SwitchKind`)."""
 
     target = TARGET
     datapath = "ebpf"

@@ -55,7 +55,7 @@ def joined(parts: Sequence[Tables]) -> Tables:
 
 
 class RulesForwarding(Forwarding[Tables]):
-    """See `control.forwarding`."""
+    """Weights towards leaves as groups and flows of bridges (`control.forwarding`)."""
 
     def __init__(self, ownership: Ownership, recipe: str) -> None:
         self._ownership, self._recipe = ownership, recipe

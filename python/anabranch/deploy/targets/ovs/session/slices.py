@@ -20,7 +20,7 @@ LEAVES_MAX = (slices.FIRST_GROUP - SPLITS_MAX) // PATHS_MAX
 
 
 class RulesSlicing(Slicing[Tables]):
-    """See `control.slicing`."""
+    """Slices as groups, flows and meters of bridges (`control.slicing`)."""
 
     def __init__(self, ownership: Ownership) -> None:
         self._ownership = ownership

@@ -31,7 +31,7 @@ SOURCES_MAX = 1000
 
 
 class BridgeSessions(Attended):
-    """See `switch_kind.Attended`."""
+    """Bridges that have connected to the controller (`switch_kind.Attended`)."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         fabric = surroundings.fabric
@@ -117,7 +117,7 @@ class BridgeSessions(Attended):
 
 
 class Bridge(SwitchKind[Tables]):
-    """See `switch_kind.SwitchKind`."""
+    """Kind of switch: a bridge of Open vSwitch (`switch_kind.SwitchKind`)."""
 
     target = TARGET
     datapath = "openflow"

@@ -157,7 +157,7 @@ class TableSession(Session[TableState]):
 
 
 class TableSessions(Attended):
-    """See `switch_kind.Attended`."""
+    """Folders of tables that the controller keeps (`switch_kind.Attended`)."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         switches = surroundings.fabric.switches_of(TARGET)
@@ -170,7 +170,7 @@ class TableSessions(Attended):
 
 
 class Tables(SwitchKind[TableState]):
-    """See `switch_kind.SwitchKind`."""
+    """Kind of switch: a folder of tables (`switch_kind.SwitchKind`)."""
 
     target = TARGET
     datapath = "table"

@@ -34,7 +34,7 @@ def seed_of(switch: str) -> int:
 
 
 class TablesForwarding(Forwarding[TableState]):
-    """See `control.forwarding`."""
+    """Weights towards leaves as tables of slots (`control.forwarding`)."""
 
     def towards(self, paths: Towards, present: TableState | None) -> TableState:
         """A table of the leaf's name; one without entries, which drops, if the leaf cannot be reached."""
