@@ -8,7 +8,7 @@ FROM debian:12-slim
 # hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
-      ethtool iperf3 iproute2 nftables openvswitch-switch python3 python3-venv tcpdump \
+      ethtool iproute2 nftables openvswitch-switch python3 python3-venv tcpdump \
  && rm -rf /var/lib/apt/lists/*
 
 COPY dist/*.whl /tmp/wheel/

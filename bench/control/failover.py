@@ -23,8 +23,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+import outage
 from anabranch.deploy.targets.registry import DEFAULT
-from anabranch.lab.calibration import outage
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.switching import kinds
 from anabranch.lab.fabric.topology import Lab

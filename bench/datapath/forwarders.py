@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from two_hops import SINK, SINK_MAC, SOURCE, SOURCE_MAC, TARGET, TARGET_MAC, WEIGHTS, Switch, TwoHops, Wiring
-
 from anabranch import _core
 from anabranch.deploy.netlink.namespace import inside
 from anabranch.deploy.targets import verbs
@@ -20,6 +18,7 @@ from anabranch.deploy.targets.ovs.daemons import SWITCH, OpenVSwitch
 from anabranch.deploy.targets.ovs.options import Options
 from anabranch.deploy.targets.registry import target
 from anabranch.lab.fabric import iproute
+from two_hops import SINK, SINK_MAC, SOURCE, SOURCE_MAC, TARGET, TARGET_MAC, WEIGHTS, Switch, TwoHops, Wiring
 
 PINS = Path("/sys/fs/bpf")
 GAP_NS = 500_000

@@ -18,15 +18,15 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from forwarders import Forwarder, all_forwarders
 from rich.console import Console
 from rich.table import Table
-from two_hops import WEIGHTS, TwoHops, two_hops
-from volleys import CONNECTIONS, Gun, Volley, gun
 
 from anabranch import AnabranchError
-from anabranch.lab.traffic.iperf3 import long_flows
 from anabranch.split.stats.mape import mape, mape_floor
+from forwarders import Forwarder, all_forwarders
+from long_flows import long_flows
+from two_hops import WEIGHTS, TwoHops, two_hops
+from volleys import CONNECTIONS, Gun, Volley, gun
 
 LOSS_MAX = 0.01
 WARM_UP_PPS = 10_000.0

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from two_hops import HOST_DEVICE, SINK, SINK_MAC, SOURCE, SOURCE_MAC, TwoHops
 
 from anabranch import five_tuples
 from anabranch.lab.traffic.bursts import frames, open_outlet
 from anabranch.lab.traffic.paced_sender import RX_PACKETS, DeviceCounters
+from two_hops import HOST_DEVICE, SINK, SINK_MAC, SOURCE, SOURCE_MAC, TwoHops
 
 CONNECTIONS = 4096
 BATCH = 64

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import outage
 from anabranch import AnabranchError
-from anabranch.lab.calibration import outage
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.processes import marked
 from anabranch.lab.fabric.topology import Lab

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import outage
 from anabranch import _core
 from anabranch.deploy.netlink.namespace import inside
-from anabranch.lab.calibration import outage
 from anabranch.lab.fabric import controller
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.switches.ebpf.switching import kernel_switches

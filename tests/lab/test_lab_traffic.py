@@ -18,8 +18,8 @@ import pytest
 from anabranch import AnabranchError
 from anabranch.deploy.netlink.namespace import inside
 from anabranch.lab.traffic.flow_results import COLUMNS
-from anabranch.lab.traffic.iperf3 import long_flows
 from anabranch.lab.traffic.play import Endpoint, Options, play
+from long_flows import long_flows
 from support.lab_pair import device_bytes, shaped_pair
 from support.proc import children_of, command_of
 from support.waiting import DEADLINE_S

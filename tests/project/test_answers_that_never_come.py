@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import long_flows
 from anabranch.cli import machine
 from anabranch.deploy.openflow import listener
 from anabranch.deploy.targets.ebpf import datapath
@@ -20,7 +21,6 @@ from anabranch.deploy.targets.ovs import daemons
 from anabranch.files.errors import AnabranchError
 from anabranch.lab.calibration import goodput
 from anabranch.lab.fabric import iproute
-from anabranch.lab.traffic import iperf3
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.simulate.study import cell_process
 
@@ -48,13 +48,13 @@ def test_commands(hanging: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_server_that_does_not_start(hanging: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(iperf3, "START_TIMEOUT_S", SHORT_S)
+    monkeypatch.setattr(long_flows, "START_TIMEOUT_S", SHORT_S)
     message = "iperf3: its server does not start: says nothing"
     with (
         subprocess.Popen([hanging], stdout=subprocess.PIPE, text=True) as server,
         pytest.raises(AnabranchError, match=message),
     ):
-        iperf3._await_listening(server)
+        long_flows._await_listening(server)
 
 
 def test_a_daemon_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,6 @@ def examine() -> Iterator[Finding]:
         ("ovs-vswitchd", "openvswitch-switch", "labs, and checking plans against Open vSwitch"),
         ("ip", "iproute2", "labs"),
         ("tc", "iproute2", "rates of labs' links"),
-        ("iperf3", "iperf3", "long flows in labs"),
         ("nft", "nftables", "marking at labs' hosts"),
     ):
         path = shutil.which(program)

@@ -11,7 +11,7 @@ NAME_SIZE = 16
 """`TCP_CA_NAME_MAX` of the kernel's net/tcp.h."""
 
 # Offsets in struct tcp_info, which only ever grows at its end.
-SND_MSS, RTT_US, TOTAL_RETRANS, BYTES_RECEIVED, DATA_SEGS_IN = 16, 68, 100, 128, 152
+SND_MSS, TOTAL_RETRANS, BYTES_RECEIVED, DATA_SEGS_IN = 16, 100, 128, 152
 DATA_SEGS_OUT, DELIVERED_CE, BYTES_SENT, DSACK_DUPS = 156, 196, 200, 216
 REORD_SEEN, RCV_OOOPACK, TOTAL_RTO = 220, 224, 240
 
@@ -92,12 +92,6 @@ def out_of_order(connection: socket.socket) -> int:
     """Segments that a receiving end got behind a gap."""
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, SIZE)
     return _counter(info, RCV_OOOPACK)
-
-
-def smoothed_rtt_us(connection: socket.socket) -> int:
-    """The sender's estimate of the round trip."""
-    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, SIZE)
-    return _counter(info, RTT_US)
 
 
 def congestion_control(connection: socket.socket) -> str:

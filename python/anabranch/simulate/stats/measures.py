@@ -59,8 +59,3 @@ STEP = Measure("step", "step_ns", "step time", 1e6, "ms", lower_is_better=True, 
 
 MEASURES = {one.name: one for one in (SLOWDOWN, FCT, THROUGHPUT, JOB, STEP)}
 """All measures by name. Throughput is a flow's payload over its completion time."""
-
-
-def of_column(column: str) -> Measure:
-    """Measure of a column such as `fct_ns_p99`."""
-    return next(one for one in MEASURES.values() if column in one.columns())
