@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -24,6 +25,8 @@ ON_A_SWITCH = DOCS / "tutorials" / "weighted-split.md"
 """Tutorial that needs a switch and has a test of its own."""
 TUTORIALS = sorted(set((DOCS / "tutorials").glob("*.md")) - {ON_A_SWITCH})
 README_LINES_MAX = 120
+CHANGE_GROUPS = ("Results", "Added", "Changed", "Fixed")
+CHANGE_CHARACTERS_MAX = 300
 LISTED = subprocess.run(
     ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
     cwd=ROOT,
@@ -124,6 +127,21 @@ def test_the_changelog_begins_with_this_version() -> None:
     for lock in ("Cargo.lock", "ebpf/Cargo.lock", "fuzz/Cargo.lock"):
         ours = re.findall(r'name = "anabranch-.*"\nversion = "(.*)"', (ROOT / lock).read_text())
         assert set(ours) - {"0.0.0"} == {version}, lock
+
+
+def test_the_changelog_has_a_line_for_each_change_in_four_groups() -> None:
+    _, *versions = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    for version in versions:
+        title, *lines = filter(None, version.splitlines())
+        groups = [line.removeprefix("### ") for line in lines if line.startswith("#")]
+        assert groups == [name for name in CHANGE_GROUPS if name in groups], f"{title}: groups in another order"
+        assert lines[0].startswith("#"), f"{title}: a change in no group"
+        for group, following in itertools.pairwise([*lines, "#"]):
+            assert not (group.startswith("#") and following.startswith("#")), f"{title}: {group} is empty"
+        for line in lines:
+            if not line.startswith("#"):
+                assert re.fullmatch(r"\* (?!.*\. [A-Z])\S.*\.", line), f"{title}: no sentence of one line: {line}"
+                assert len(line) <= CHANGE_CHARACTERS_MAX, f"{title}: {len(line)} characters: {line}"
 
 
 def commands(page: Path) -> Iterator[list[str]]:
