@@ -92,7 +92,7 @@ cargo-test:
 
 test-slow: build
 	pytest --quiet -m slow
-	$(CHECKED) cargo test --release --package anabranch-kernel --test objects --quiet -- --ignored
+	$(CHECKED) cargo test --release --package anabranch-kernel --test it --quiet -- --ignored objects
 
 # Random scenarios for as long as asked for: make attack SEED=7 MINUTES=60, or COUNT=100000 (docs/attack.md).
 attack: .make/tools

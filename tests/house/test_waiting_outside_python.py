@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parents[2]
 RUST = ("crates", "ebpf", "fuzz", "bench")
 # Calls that block, of a file, and what ends them.
 EXCUSED = {
-    ("crates/balancers/tests/engine/determinism.rs", "thread.join()"): "a simulation",
+    ("crates/balancers/tests/it/engine/determinism.rs", "thread.join()"): "a simulation",
     ("crates/kernel/src/grace.rs", "waiting.join()"): "one call of the kernel, some 10 ms",
     ("crates/kernel/src/probe.rs", "join()"): "questions to the kernel, which does not wait",
-    ("crates/kernel/tests/objects.rs", "status()"): "a compiler, asked for by hand",
-    ("crates/kernel/tests/pinned.rs", "looks.join()"): "it looks at the deadline",
+    ("crates/kernel/tests/it/objects.rs", "status()"): "a compiler, asked for by hand",
+    ("crates/kernel/tests/it/pinned.rs", "looks.join()"): "it looks at the deadline",
     ("crates/record/src/whole_file.rs", "status()"): "mkfifo",
     ("crates/record/src/whole_file.rs", "reader.join()"): "the writer has closed",
     ("crates/record/tests/attack/campaign.rs", "join()"): "a scenario that is made smaller, by 600 trials at most",
@@ -29,8 +29,8 @@ EXCUSED = {
     ("crates/record/tests/attack/shrink.rs", "while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(_)"): (
         "the other end of the channel is dropped"
     ),
-    ("crates/record/tests/captures/tshark.rs", "child.wait_with_output()"): "timeout(1)",
-    ("crates/record/tests/captures/tshark.rs", "feeding.join()"): "its reader has ended",
+    ("crates/record/tests/it/captures/tshark.rs", "child.wait_with_output()"): "timeout(1)",
+    ("crates/record/tests/it/captures/tshark.rs", "feeding.join()"): "its reader has ended",
     ("tests/limit.sh", 'wait "$command"'): "the watchdog",
     ("tests/limit.sh", 'wait "$watchdog"'): "it has been ended",
 }

@@ -1,4 +1,6 @@
 //! No allocation per packet: ten times the packets cost no more allocations.
+//!
+//! A program of its own, because its allocator counts what all threads ask for.
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 

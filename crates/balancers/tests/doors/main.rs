@@ -1,6 +1,7 @@
 //! Load balancers of one's own behind both doors, as a crate outside the tree writes them.
 //!
-//! `small_conga.rs` and `small_plb.rs` are there to be copied; the guide `docs/own-scheme.md` explains them.
+//! `small_conga.rs` and `small_plb.rs` are there to be copied; the guide `docs/own-scheme.md` explains them. A program of
+//! its own, because `anabranch schemes new --door` takes them from this folder, and they need nothing beside it.
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 

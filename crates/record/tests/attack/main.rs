@@ -6,6 +6,8 @@
 //! job leaves no trace (`apart`), two runs equal to the bit, nothing panics. It is compiled
 //! with debug assertions and overflow checks, so that wrapping numbers panic. `cargo test` tries a fixed number of
 //! scenarios of a fixed seed; `make attack` tries others, as many or as long as asked for.
+//!
+//! A program of its own, because it sets the hook that all panics of a process meet, and takes every processor.
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod apart;

@@ -1,0 +1,8 @@
+//! Schemes that route at the source leaf, on the fabrics of their papers: Luopan, its omniscient ideal, TDLB.
+
+mod asymmetry;
+mod failures;
+mod fat_tree;
+mod last_hop;
+mod probed_pairs;
+mod probes;

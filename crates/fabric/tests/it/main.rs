@@ -1,0 +1,11 @@
+//! Fabrics from outside: topologies against their definitions, next hops and cuts against other algorithms, GraphML.
+
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod alike_leaves;
+mod cuts_and_paths;
+mod dragonfly;
+mod graphml;
+mod multi_plane;
+mod next_hops;
+mod rail_optimised;

@@ -1,0 +1,8 @@
+//! Techniques and hashes from outside: against exact arithmetic, published tables and values, other implementations.
+
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod exactness;
+mod hash;
+mod stateful;
+mod tables;

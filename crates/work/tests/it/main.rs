@@ -1,0 +1,9 @@
+//! Workload graphs from outside: collectives, readers and damaged files, end times of other programs.
+
+#![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
+
+mod collectives;
+mod damage;
+mod golden;
+mod readers;
+mod rendezvous;
