@@ -212,6 +212,10 @@ impl Task<'_> {
         balancer: B,
         host: Option<Box<dyn HostBalancer>>,
     ) -> Result<Outcome, SimulationError> {
+        // Else unit tests, none of which simulates, would compile the engine for every load balancer once more.
+        if cfg!(test) {
+            unreachable!("a simulation in a unit test; tests/it has those");
+        }
         let mut simulation = Simulation::new(
             balancer,
             host,
