@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: demo docs wheel licences reference test test-python test-rust test-slow attack build programs lint format clippy types \
-  cargo-test bench clean
+.PHONY: help demo docs wheel licences reference test test-python test-rust test-slow check unit-tests attack build programs \
+  lint format clippy types cargo-test bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -110,10 +110,10 @@ format:
 	ruff check .
 	ruff format --check .
 
+# All of it with every feature, then what kernel programs take, which is `no_std` (tests/house/test_feature_sets.py).
 clippy:
 	$(CHECKED) cargo clippy --release --workspace --all-targets --quiet
-	$(CHECKED) cargo clippy --release --package anabranch-split --no-default-features --quiet
-	$(CHECKED) cargo clippy --release --package anabranch-balancers --no-default-features --quiet
+	$(CHECKED) cargo clippy --release $(addprefix --package anabranch-,split balancers kernel) --no-default-features --quiet
 
 types:
 	mypy
