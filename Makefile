@@ -22,7 +22,7 @@ CHECKED := CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVE
 # Several times what either half takes; past it a run is ended, and says where it stands.
 LIMIT_S := 2400
 # One program of Rust tests, of which all but the one that hangs have ended by then (tests/own_world.sh).
-PROGRAM_LIMIT_S := 600
+PROGRAM_LIMIT_S := 1200
 # The Rust half's; beside busy processes it would get next to no time (tests/repeatedly.sh).
 NICE := nice
 WORKERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))

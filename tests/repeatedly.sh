@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/.." || exit
 times=$1
 shift
-run_all=(make test NICE= LIMIT_S=7200 PROGRAM_LIMIT_S=1800)
+run_all=(make test NICE= LIMIT_S=7200 PROGRAM_LIMIT_S=3600)
 mkdir -p .make/repeatedly
 passed=0
 burning=()

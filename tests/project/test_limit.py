@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.waiting import wait
 
 ROOT = Path(__file__).parents[2]
@@ -17,6 +19,16 @@ pathlib.Path("/proc/thread-self/comm").write_text("name_of_a_test")
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print(child.pid, flush=True)
 time.sleep(600)
+"""
+HANGING_RUST = """
+mod folder {
+    mod module {
+        #[test]
+        fn a_test_that_hangs() {
+            std::thread::sleep(std::time::Duration::from_secs(600));
+        }
+    }
+}
 """
 HANGING_TESTS = """
 import itertools, time
@@ -61,6 +73,21 @@ def test_a_program_that_cargo_runs_has_a_limit_if_asked_for() -> None:
         run = subprocess.run(command, env=environment | {"ANABRANCH_LIMIT_S": limit}, capture_output=True, text=True)
         assert run.returncode == status
         assert ("name_of_a_test" in run.stderr) == bool(limit)
+
+
+@pytest.mark.slow
+def test_a_rust_test_that_hangs_is_named_in_full(tmp_path: Path) -> None:
+    """By the test runner, after its minute: of a thread's name Linux keeps the folder and the module."""
+    (tmp_path / "hanging.rs").write_text(HANGING_RUST)
+    program = tmp_path / "hanging"
+    subprocess.run(["rustc", "--test", "--edition", "2024", "-o", program, "hanging.rs"], cwd=tmp_path, check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "ANABRANCH_OWN_WORLD"}
+    command = [str(OWN_WORLD), str(program), "--quiet"]
+    run = subprocess.run(command, env=environment | {"ANABRANCH_LIMIT_S": "65"}, capture_output=True, text=True)
+    assert run.returncode == 124
+    assert "test folder::module::a_test_that_hangs has been running for over 60 seconds" in run.stdout
+    assert "folder::module:" in run.stderr
+    assert "sleep" in run.stderr
 
 
 def test_a_test_that_hangs_fails_by_its_name_and_its_stack(tmp_path: Path) -> None:
