@@ -25,6 +25,8 @@ LIMIT_S := 2400
 PROGRAM_LIMIT_S := 1200
 # The Rust half's; beside busy processes it would get next to no time (tests/repeatedly.sh).
 NICE := nice
+# Folders of Python tests that start few programs and simulate next to nothing (make check).
+UNIT := house marking netlink openflow scenario split stats
 WORKERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 
 DEMO_TRACE := examples/datacenter.pcap.zst
@@ -33,14 +35,17 @@ DEMO_STUDY := examples/study.toml
 DEMO_STUDY_RESULTS := runs/one-slow-link
 DEMO_STUDY_REPORT := demo-study.html
 
-demo: build
+help:
+	@sed -nE 's/^([a-z-]+):.* ## (.*)/make \1|\2/p' Makefile | sort | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+
+demo: build ## a split, a study and its report, into two pages
 	anabranch split $(DEMO_TRACE) --weights 4,3,2 --change 4,3,1 --fail 2 --add 5 --report $(DEMO_REPORT)
 	anabranch sweep $(DEMO_STUDY)
 	anabranch report $(DEMO_STUDY_RESULTS) --out $(DEMO_STUDY_REPORT)
 	@echo "make demo: open $(DEMO_REPORT) and $(DEMO_STUDY_REPORT)"
 
 # The documentation as a site, with packages of its own: nothing else needs them.
-docs: .make/docs/environment build
+docs: .make/docs/environment build ## the documentation as a site
 	@rm -rf build/recorded
 	@anabranch reproduce --all --recorded --quiet --output build/recorded
 	@NO_MKDOCS_2_WARNING=1 .make/docs/bin/mkdocs build --strict --quiet
@@ -51,7 +56,7 @@ docs: .make/docs/environment build
 wheel: export VIRTUAL_ENV := $(CURDIR)/.make/wheel
 wheel: export PYO3_PYTHON := $(CURDIR)/.make/wheel/bin/python
 wheel: export PATH := $(CURDIR)/.make/wheel/bin:$(PATH)
-wheel: .make/wheel/environment
+wheel: .make/wheel/environment ## what is published, in dist/
 	@rm -rf dist
 	@maturin build --release --locked --strip --zig --compatibility manylinux2014 --out dist
 	@maturin sdist --out dist
@@ -59,20 +64,20 @@ wheel: .make/wheel/environment
 	@echo "make wheel: dist/ has what would be published"
 
 # Licences of what the wheel's extension module is linked of; a test says when they are stale.
-licences:
+licences: ## THIRD-PARTY.md anew, when a crate changes its version
 	@command -v cargo-about >/dev/null || \
 	  { echo "make: cargo-about is missing: cargo install --locked --features cli cargo-about" >&2; exit 1; }
 	@cargo about generate --locked --offline --fail --config packaging/about.toml --manifest-path crates/py/Cargo.toml \
 	  --output-file THIRD-PARTY.md packaging/third-party.hbs
 
 # The pages of docs/ that are made of the code; tests compare them.
-reference: build
+reference: build ## pages and tables of the documentation that are made of the code
 	@cargo run --release --quiet --package anabranch-scenario --example reference >.make/scenario.md
 	@mv .make/scenario.md docs/scenario.md
 	@python -m anabranch.cli.reference
 
 # The Python half waits for traffic and switches most of the time, so the Rust half, which does not, runs beside it.
-test:
+test: ## every check and test, as CI runs them
 	@$(MAKE) --no-print-directory --jobs=2 build programs
 	@$(MAKE) --no-print-directory format
 	@$(MAKE) --no-print-directory --jobs=2 test-python test-rust
@@ -90,19 +95,28 @@ cargo-test:
 	$(CHECKED) ANABRANCH_LIMIT_S=$(PROGRAM_LIMIT_S) tests/limit.sh $(LIMIT_S) \
 	  cargo test --release --workspace --exclude anabranch-bench --quiet
 
-test-slow: build
+# Of Rust the unit tests of crates up to the load balancers: tests of those above link every engine.
+check: build format ## formats, lints, types and fast unit tests, in under two minutes: for the daily loop
+	@$(MAKE) --no-print-directory --jobs=2 types clippy unit-tests
+	@echo "make check: passed; make test has the rest"
+
+unit-tests:
+	$(CHECKED) cargo test --release --lib $(addprefix --package anabranch-,split fabric work traffic plan form sim balancers) --quiet
+	pytest --quiet --numprocesses $(WORKERS) -m "not root and not ovs" $(addprefix tests/,$(UNIT))
+
+test-slow: build ## what takes minutes: crates outside the tree, built from nothing
 	pytest --quiet -m slow
 	$(CHECKED) cargo test --release --package anabranch-kernel --test it --quiet -- --ignored objects
 
 # Random scenarios for as long as asked for: make attack SEED=7 MINUTES=60, or COUNT=100000 (docs/attack.md).
-attack: .make/tools
+attack: .make/tools ## random scenarios: SEED=7 MINUTES=60, or COUNT=100000
 	@ATTACK_SEED="$(SEED)" ATTACK_FIRST="$(FIRST)" ATTACK_COUNT="$(COUNT)" ATTACK_MINUTES="$(MINUTES)" $(CHECKED) \
 	  cargo test --release --package anabranch-record --test attack --quiet -- --ignored --nocapture on_demand
 
 programs:
 	@tests/system_programs.sh
 
-lint: build format clippy types
+lint: build format clippy types ## formats, lints and types
 
 format:
 	cargo fmt --all --check
@@ -118,12 +132,12 @@ clippy:
 types:
 	mypy
 
-bench: build
+bench: build ## the benchmarks
 	cargo bench --workspace --exclude anabranch-py
 
-build: .make/extension
+build: .make/extension ## the environment in .venv and the extension
 
-clean:
+clean: ## everything that was built goes
 	rm -rf .make $(VENV) target build dist $(DEMO_REPORT) $(DEMO_STUDY_REPORT)
 
 .make/tools:
