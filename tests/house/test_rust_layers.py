@@ -14,8 +14,8 @@ CRATES = sorted(path.parent.parent for path in [*ROOT.glob("crates/*/src/lib.rs"
 CIRCLES: dict[str, dict[str, set[frozenset[str]]]] = {
     # A hook takes the frame that was read through it, to send it on: one interface in two files.
     "ebpf": {"": {frozenset({"frame", "hook", "mark"})}},
-    # Settings hold a load balancer, and a load balancer is asked to simulate a task, which has settings: a value that is
-    # simulated by itself. Tables are among the load balancers that the settings choose from.
+    # Settings hold a load balancer, and a load balancer simulates a task, which has settings. Tables are among the load
+    # balancers that settings choose from.
     "balancers": {"": {frozenset({"choice", "descriptor", "load_balancer", "tables", "task"})}},
     # `AnyKeys` enumerates the three forms, and each form is one: a closed sum.
     "form": {"": {frozenset({"form", "read", "reference", "write"})}},
