@@ -1,4 +1,4 @@
-//! What a half of a connection sees of its host.
+//! Hosts as halves of connections see them.
 
 use crate::Packet;
 use crate::telemetry::Carried;
@@ -52,7 +52,7 @@ pub(crate) trait Host {
     fn take(&mut self, _bytes: u64) -> bool {
         false
     }
-    /// What the ports told that the packet came by which reached the host last, or which caused it.
+    /// Telemetry of the packet that reached the host last: of the ports that it came by, or the packet that caused it.
     fn telemetry(&self) -> Carried {
         Carried::default()
     }

@@ -1,4 +1,4 @@
-//! What hosts ask of a transport: of its settings, and of the two halves of each connection.
+//! Questions of hosts to a transport: to its settings, and to the two halves of each connection.
 
 use super::carrier::{Carrier, MessagePosition};
 use super::control::Kept;
@@ -9,7 +9,7 @@ use anabranch_fabric::{Change, Fabric, longest_round_trip_ps};
 /// A problem of settings, and a hint.
 pub type Refusal = (&'static str, &'static str);
 
-/// When a flow has finished.
+/// Moment at which a flow has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
     /// When its last byte is at the receiver: the completion of a receive.
@@ -79,7 +79,7 @@ pub(crate) trait Protocol {
         None
     }
 
-    /// When flows have finished.
+    /// The moment at which flows have finished.
     fn completion(&self) -> Completion {
         Completion::Delivered
     }
@@ -148,13 +148,13 @@ pub(crate) trait SendingHalf<Settings> {
     /// Counts from zero, as nothing is outstanding: another message begins on a persistent connection.
     fn restart_counters(&mut self) {}
 
-    /// What its queue pair keeps for the next message. To be called when it is idle.
+    /// State that its queue pair keeps for the next message. To be called when it is idle.
     fn keep(&mut self) -> Option<Kept> {
         None
     }
 }
 
-/// What a receiving half makes of a packet.
+/// Use that a receiving half makes of a packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reception {
     /// Data that arrived.
@@ -165,7 +165,7 @@ pub(crate) enum Reception {
     Heard,
 }
 
-/// Where a receiver stands in its host's pacer after its turn.
+/// Place of a receiver in its host's pacer after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Queue {
     /// In line: its sender wants more.
@@ -180,7 +180,7 @@ pub(crate) enum Queue {
 pub(crate) struct Grant {
     /// Time until its host may grant again, in picoseconds.
     pub(crate) pause_ps: u64,
-    /// Where it stands in its host's pacer from now on.
+    /// Its place in its host's pacer from now on.
     pub(crate) queue: Queue,
 }
 

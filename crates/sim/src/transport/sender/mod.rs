@@ -309,7 +309,7 @@ impl Sender {
     }
 }
 
-/// What tests look at.
+/// Looked at by tests.
 #[cfg(test)]
 impl Sender {
     /// Bytes acknowledged.
