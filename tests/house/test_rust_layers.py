@@ -1,4 +1,4 @@
-"""Modules of each crate form layers: no circle of imports among those that stand directly below its root."""
+"""Modules of each crate form layers: no circle of imports among those that stand beside each other."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CRATES = sorted(path.parent.parent for path in [*ROOT.glob("crates/*/src/lib.rs"), ROOT / "ebpf/src/lib.rs"])
 
-CIRCLES: dict[str, set[frozenset[str]]] = {
+CIRCLES: dict[str, dict[str, set[frozenset[str]]]] = {
     # A hook takes the frame that was read through it, to send it on: one interface in two files.
-    "ebpf": {frozenset({"frame", "hook", "mark"})},
-    # A choice is compared with the registry's entries, an entry builds a choice, and both are simulated by one task.
-    "balancers": {frozenset({"choice", "descriptor", "load_balancer", "own", "switches", "tables", "task"})},
+    "ebpf": {"": {frozenset({"frame", "hook", "mark"})}},
+    # Settings hold a load balancer, and a load balancer simulates a task, which has settings. Tables are among the load
+    # balancers that settings choose from.
+    "balancers": {"": {frozenset({"choice", "descriptor", "load_balancer", "tables", "task"})}},
     # `AnyKeys` enumerates the three forms, and each form is one: a closed sum.
-    "form": {frozenset({"form", "read", "reference", "write"})},
-    # A balancer is called with the network, and the network calls the hosts' balancer; records name both.
-    "sim": {
-        frozenset({"door", "network", "outcome", "port"}),
-        frozenset({"settings", "transport"}),
-    },
+    "form": {"": {frozenset({"form", "read", "reference", "write"})}},
+    # A balancer is called with the network, and the network calls the hosts' balancer.
+    "sim": {"": {frozenset({"door", "network"})}},
 }
-"""Circles that are known, by crate, each with its reason. One that is opened must leave this list."""
+"""Circles that are known, by crate and by the module in which they stand (the root is empty), each with its reason. One
+that is opened must leave this list."""
 
 LITERALS = re.compile(
     r"""
@@ -45,24 +44,27 @@ def code(path: Path) -> str:
     return LITERALS.sub(" ", path.read_text())
 
 
-def first_names(text: str) -> set[str]:
-    """First names of what follows `crate::`: one, or those of a list in braces."""
+def paths_of(text: str) -> Iterator[tuple[str, ...]]:
+    """Paths of a tree of imports: `a::{b::C, d}` has `a::b::C` and `a::d`."""
     if not (text := text.lstrip()).startswith("{"):
-        found = re.match(r"\w+", text)
-        return {found[0]} if found else set()
-    names, depth, start = set(), 0, True
-    for token in re.findall(r"\w+|[{},]", text):
-        depth += (token == "{") - (token == "}")
+        name = re.match(r"\w+", text)
+        if name:
+            rest = re.match(r"\s*::(?!<)", text[name.end() :])
+            deeper = list(paths_of(text[name.end() + rest.end() :])) if rest else []
+            yield from ((name[0], *path) for path in deeper or [()])
+        return
+    depth, start = 0, 1
+    for at, character in enumerate(text):
+        depth += (character == "{") - (character == "}")
+        if (character == "," and depth == 1) or depth == 0:
+            yield from paths_of(text[start:at])
+            start = at + 1
         if depth == 0:
-            break
-        if depth == 1 and start and token.isidentifier():
-            names.add(token)
-        start = token == "," or (token == "{" and depth == 1)
-    return names
+            return
 
 
-def names_from_root(path: Path, module: list[str]) -> Iterator[str]:
-    """Names that a file takes from its crate's root, tests left out. `module` is where the file stands."""
+def imported_paths(path: Path, module: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Paths from the crate's root that a file names, tests left out. `module` is where the file stands."""
     text = code(path)
     inline: list[str | None] = []
     for match in SCANNED.finditer(text):
@@ -71,27 +73,38 @@ def names_from_root(path: Path, module: list[str]) -> Iterator[str]:
         elif not match["path"]:
             inline.append(match["inline"])
         elif "tests" not in inline:
-            here = [*module, *(name for name in inline if name)]
+            here = (*module, *(name for name in inline if name))
             up = match["path"].count("super")
-            if up == 0 or up == len(here):
-                yield from first_names(text[match.end() :])
+            above = here[: len(here) - up] if up else ()
+            yield from ((*above, *inner) for inner in paths_of(text[match.end() :]))
 
 
-def imports(source: Path) -> dict[str, set[str]]:
-    """Modules directly below the root of a crate, with those that each imports."""
-    root = code(source / "lib.rs")
-    home = {name: module for module, names in REEXPORT.findall(root) for name in re.findall(r"\w+", names)}
-    modules = {path.stem for path in source.glob("*.rs")} | {path.parent.name for path in source.glob("*/mod.rs")}
-    modules -= {"lib", "main"}
-    uses: dict[str, set[str]] = {module: set() for module in modules}
-    for path in source.rglob("*.rs"):
-        inside = path.relative_to(source).with_suffix("").parts
-        here = [part for part in inside if part != "mod"]
-        if here[0] not in modules or "tests" in here:
-            continue
-        for name in names_from_root(path, here):
-            module = name if name in modules else home.get(name, "lib")
-            uses[here[0]] |= {module} & modules - {here[0]}
+def module_of(path: Path, source: Path) -> tuple[str, ...]:
+    """Where a file stands in its crate; the root is empty."""
+    parts = path.relative_to(source).with_suffix("").parts
+    return tuple(part for part in parts if part not in ("mod", "lib", "main"))
+
+
+def imports(source: Path) -> dict[tuple[str, ...], dict[str, set[str]]]:
+    """Modules of a crate by the module that they stand in, each with those beside it that it imports."""
+    files = {path: module_of(path, source) for path in source.rglob("*.rs")}
+    files = {path: module for path, module in files.items() if not {"tests", "bin"} & {*module}}
+    uses: dict[tuple[str, ...], dict[str, set[str]]] = {}
+    home: dict[tuple[str, ...], dict[str, str]] = {}
+    for path, module in files.items():
+        for depth in range(len(module)):
+            uses.setdefault(module[:depth], {}).setdefault(module[depth], set())
+        exported = REEXPORT.findall(code(path))
+        home[module] = {name: child for child, names in exported for name in re.findall(r"\w+", names)}
+    for path, module in files.items():
+        for target in imported_paths(path, module):
+            for depth in range(min(len(module), len(target))):
+                level, name = module[:depth], target[depth]
+                beside = name if name in uses[level] else home.get(level, {}).get(name)
+                if beside in uses[level] and beside != module[depth]:
+                    uses[level][module[depth]].add(beside)
+                if name != module[depth]:
+                    break
     return uses
 
 
@@ -117,11 +130,12 @@ def circles(uses: dict[str, set[str]]) -> set[frozenset[str]]:
 
 @pytest.mark.parametrize("crate", CRATES, ids=lambda path: path.name)
 def test_modules_of_a_crate_form_layers(crate: Path) -> None:
-    uses = imports(crate / "src")
-    assert any(uses.values()) or len(uses) < 2, "the parser found no import"
-    assert circles(uses) == CIRCLES.get(crate.name, set()), {
-        module: sorted(others) for module, others in uses.items() if others
-    }
+    levels = imports(crate / "src")
+    root = levels[()]
+    assert any(root.values()) or len(root) < 2, "the parser found no import"
+    assert {"::".join(level): circles(uses) for level, uses in levels.items() if circles(uses)} == CIRCLES.get(
+        crate.name, {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,8 +152,18 @@ def test_a_circle_is_found(above: str, below: str, tmp_path: Path) -> None:
     (tmp_path / "above.rs").write_text(above)
     (tmp_path / "other.rs").write_text("pub struct O;")
     (tmp_path / "below.rs").write_text(below)
-    assert circles(imports(tmp_path)) == {frozenset({"above", "below"})}
+    circle = {frozenset({"above", "below"})}
+    assert circles(imports(tmp_path)[()]) == circle
+    # The same within a module of the crate.
+    inside = tmp_path / "inside" / "folder"
+    inside.mkdir(parents=True)
+    for name in ("above", "other", "below"):
+        text = (tmp_path / f"{name}.rs").read_text().replace("crate::", "crate::folder::")
+        (inside / f"{name}.rs").write_text(text)
+    (inside / "mod.rs").write_text((tmp_path / "lib.rs").read_text())
+    (inside.parent / "lib.rs").write_text("mod folder;")
+    assert circles(imports(inside.parent)[("folder",)]) == circle
     # Tests, comments and strings may name whom they like.
     below = '// crate::above\n#[cfg(test)] mod tests { use crate::above::A; }\nconst S: &str = "crate::above";'
     (tmp_path / "below.rs").write_text(below)
-    assert circles(imports(tmp_path)) == set()
+    assert circles(imports(tmp_path)[()]) == set()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anabranch import _core
 from anabranch.files.atomic_folder import written_whole
 from anabranch.simulate.runs.folder import MANIFEST
 from anabranch.simulate.runs.frames import write_frames
@@ -87,29 +88,29 @@ def flows(number: int, seed: int, stretch: float = 1.0) -> pl.DataFrame:
     fct = ideal * (1 + stretch * random.exponential(1.0, number))
     finished = np.arange(number) % 100 != 7
     counted = random.poisson(0.2, number)
-    return pl.DataFrame(
-        {
-            "flow": np.arange(number),
-            "src": random.integers(0, 8, number),
-            "dst": random.integers(8, 16, number),
-            "size_bytes": size,
-            "start_ns": np.sort(random.integers(0, 10_000_000, number)).astype(np.float64),
-            "fct_ns": np.where(finished, fct, np.nan),
-            "ideal_fct_ns": ideal,
-            "slowdown": np.where(finished, fct / ideal, np.nan),
-            "sent_bytes": size,
-            "received_bytes": size,
-            "sent_packets": size // 1448 + 1,
-            "retransmitted_packets": counted,
-            "reordered_packets": counted,
-            "triple_duplicates": counted,
-            "timeouts": counted,
-            "marked_packets": counted,
-            "paths": np.ones(number, dtype=np.int64),
-            "job": pl.Series([None] * number, dtype=pl.UInt32),
-            "finished": finished,
-        }
-    ).with_columns(pl.when(pl.col("finished")).then(pl.col("fct_ns", "slowdown")))
+    src, dst = random.integers(0, 8, number), random.integers(8, 16, number)
+    packets, nothing, always = size // 1448 + 1, np.zeros(number, dtype=np.int64), np.ones(number, dtype=bool)
+    known: dict[str, Any] = {
+        "flow": np.arange(number),
+        "src": src,
+        "dst": dst,
+        "src_name": [f"host{host}" for host in src],
+        "dst_name": [f"host{host}" for host in dst],
+        "size_bytes": size,
+        "start_ns": np.sort(random.integers(0, 10_000_000, number)).astype(np.float64),
+        "fct_ns": np.where(finished, fct, np.nan),
+        "ideal_fct_ns": ideal,
+        "slowdown": np.where(finished, fct / ideal, np.nan),
+        **dict.fromkeys(("sent_bytes", "delivered_bytes", "received_bytes"), size),
+        **dict.fromkeys(("sent_packets", "delivered_packets"), packets),
+        **dict.fromkeys(("dropped_bytes", "dropped_packets", "lost_bytes", "lost_packets"), nothing),
+        "paths": nothing + 1,
+        "job": pl.Series([None] * number, dtype=pl.UInt32),
+        "finished": finished,
+    }
+    others = {"integer": counted, "boolean": always}
+    columns = {name: known[name] if name in known else others[kind] for name, kind, _ in _core.columns()["flows"]}
+    return pl.DataFrame(columns).with_columns(pl.when(pl.col("finished")).then(pl.col("fct_ns", "slowdown")))
 
 
 def ports(fabric: dict[str, Any], utilization: Sequence[float], length_ns: int = 10_000_000) -> pl.DataFrame:

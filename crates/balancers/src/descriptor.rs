@@ -1,6 +1,7 @@
 //! Everything that anyone asks about a load balancer before it runs.
 
-use crate::choice::{Granularity, Table};
+use crate::choice::Table;
+use crate::granularity::Granularity;
 use crate::load_balancer::Scheme;
 
 /// Node that decides.
@@ -112,4 +113,26 @@ pub struct Descriptor {
     pub runs: Runs,
     /// State of other switches or hosts that it reads, if it does.
     pub reads_elsewhere: Option<Elsewhere>,
+}
+
+impl Descriptor {
+    /// Load balancer that hosts run, in the simulator alone, over tables that weigh all next hops the same unless told
+    /// otherwise; it reads no state of other nodes.
+    pub(crate) const fn of_hosts(
+        name: &'static str,
+        granularity: &'static str,
+        page: &'static str,
+        scheme: fn() -> Scheme,
+    ) -> Self {
+        Self {
+            name,
+            granularity,
+            decider: Decider::Hosts,
+            page,
+            weights: DefaultWeights::Equal,
+            build: Build::Scheme(scheme),
+            runs: Runs::SIMULATOR,
+            reads_elsewhere: None,
+        }
+    }
 }

@@ -40,6 +40,8 @@ mod choice;
 #[cfg(feature = "engine")]
 mod descriptor;
 #[cfg(feature = "engine")]
+mod granularity;
+#[cfg(feature = "engine")]
 mod hosts;
 #[cfg(feature = "engine")]
 mod load_balancer;
@@ -54,22 +56,26 @@ pub mod registry;
 #[cfg(feature = "engine")]
 mod round_trip;
 #[cfg(feature = "engine")]
+mod spraying;
+#[cfg(feature = "engine")]
 mod switches;
 #[cfg(feature = "engine")]
 mod task;
+#[cfg(feature = "engine")]
+mod weigher;
 
 #[cfg(feature = "engine")]
-pub use choice::{Balancing, Granularity, Table};
+pub use choice::{Balancing, Table};
 #[cfg(feature = "engine")]
 pub use descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, KernelProgram, Runs};
+#[cfg(feature = "engine")]
+pub use granularity::Granularity;
 #[cfg(feature = "engine")]
 pub use load_balancer::{LoadBalancer, Scheme};
 #[cfg(feature = "engine")]
 pub use own::host_rule::{Acknowledgement, HostRule, HostView, RandomBits};
 #[cfg(feature = "engine")]
 pub use own::picker::{PickedPacket, Picker, View};
-#[cfg(feature = "engine")]
-pub use own::weigher::{MemberStats, WeighedGroup, Weigher};
 #[cfg(feature = "engine")]
 pub use own::{simulate_by_hosts, simulate_picked, simulate_weighed, simulate_with};
 #[cfg(feature = "engine")]
@@ -78,6 +84,8 @@ pub use pair_plan::{PairPlan, PairPlanner, PlanColumn, PlanFact, PlanTable, Plan
 pub use tables::Planned;
 #[cfg(feature = "engine")]
 pub use task::{HostMaker, Task, simulate};
+#[cfg(feature = "engine")]
+pub use weigher::{MemberStats, WeighedGroup, Weigher};
 
 /// Settings of a simulation with its load balancer.
 #[cfg(feature = "engine")]

@@ -1,7 +1,8 @@
 //! The only list of load balancers.
 
-use crate::choice::{Balancing, Granularity, Table};
+use crate::choice::{Balancing, Table};
 use crate::descriptor::{Build, DefaultWeights, Descriptor};
+use crate::granularity::Granularity;
 use crate::load_balancer::Scheme;
 use crate::tables::TABLES;
 use crate::{

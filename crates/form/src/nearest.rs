@@ -14,16 +14,40 @@ const OTHERS: [(&str, &str); 8] = [
     ("down", "set"),
 ];
 
+/// A word that is unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unknown<'a> {
+    /// It is close to this one.
+    Near(&'a str),
+    /// It is close to none of these.
+    Far(Vec<&'a str>),
+}
+
+impl<'a> Unknown<'a> {
+    /// `word` among the known ones.
+    pub fn of(word: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let known: Vec<&str> = known.into_iter().collect();
+        let other =
+            OTHERS.iter().find(|(other, name)| *other == word && known.contains(name)).map(|&(_, name)| name);
+        match other.or_else(|| near(word, known.iter().copied())) {
+            Some(name) => Self::Near(name),
+            None => Self::Far(known),
+        }
+    }
+
+    /// Suggests what to write instead.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Near(name) => format!("did you mean `{name}`?"),
+            Self::Far(known) if known.is_empty() => "leave it out".to_owned(),
+            Self::Far(known) => format!("known here: {}", known.join(", ")),
+        }
+    }
+}
+
 /// Suggests a known word to write instead of `word`.
 pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
-    let other =
-        OTHERS.iter().find(|(other, name)| *other == word && known.contains(name)).map(|&(_, name)| name);
-    match other.or_else(|| near(word, known.iter().copied())) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None if known.is_empty() => "leave it out".to_owned(),
-        None => format!("known here: {}", known.join(", ")),
-    }
+    Unknown::of(word, known).hint()
 }
 
 /// The known name that differs from `word` in at most a third of its letters, and the least.

@@ -71,9 +71,9 @@ impl Datapath {
             return Err(KernelError::new(what(), "there is a datapath already; remove it first"));
         }
         let half = half_of(folder)?;
-        fs::create_dir(&half).map_err(KernelError::of(what()))?;
+        fs::create_dir(&half).map_err(KernelError::of_call(what()))?;
         let made = load(&half, object, groups, if routes == 1 { 2 } else { routes })
-            .and_then(|()| fs::rename(&half, folder).map_err(KernelError::of(what())));
+            .and_then(|()| fs::rename(&half, folder).map_err(KernelError::of_call(what())));
         if let Err(error) = made {
             clear(&half)?;
             return Err(error);
@@ -394,7 +394,7 @@ impl Datapath {
         // Under its own name, where a crash leaves what can be found and removed again.
         link::take_off(&self.folder)?;
         let half = half_of(&self.folder)?;
-        fs::rename(&self.folder, &half).map_err(KernelError::of(self.folder.display().to_string()))?;
+        fs::rename(&self.folder, &half).map_err(KernelError::of_call(self.folder.display().to_string()))?;
         clear(&half)
     }
 }

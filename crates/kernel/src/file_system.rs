@@ -29,7 +29,7 @@ pub fn require() -> Result<(), KernelError> {
     let below = File::open(PINS).map_err(|_| {
         KernelError::new(PINS, "there is no such folder: the kernel has no BPF, or /sys is not mounted")
     })?;
-    below.lock().map_err(KernelError::of(PINS))?;
+    below.lock().map_err(KernelError::of_call(PINS))?;
     if mounted() {
         return Ok(());
     }

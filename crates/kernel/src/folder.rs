@@ -15,7 +15,7 @@ const HALF: &str = "+half";
 /// Creates a folder unless it exists, and locks it.
 pub(crate) fn create_locked(folder: &Path) -> Result<File, KernelError> {
     loop {
-        fs::create_dir_all(folder).map_err(KernelError::of(folder.display().to_string()))?;
+        fs::create_dir_all(folder).map_err(KernelError::of_call(folder.display().to_string()))?;
         match lock(folder) {
             // Who removed the last datapath may have removed the folder while we waited.
             Ok(file) if is_at(&file, folder) => return Ok(file),
@@ -33,8 +33,8 @@ fn is_at(file: &File, folder: &Path) -> bool {
 /// Locks a folder: no other process changes its datapaths while the file lives.
 pub(crate) fn lock(folder: &Path) -> Result<File, KernelError> {
     let what = || folder.display().to_string();
-    let file = File::open(folder).map_err(KernelError::of(what()))?;
-    file.lock().map_err(KernelError::of(what()))?;
+    let file = File::open(folder).map_err(KernelError::of_call(what()))?;
+    file.lock().map_err(KernelError::of_call(what()))?;
     Ok(file)
 }
 
@@ -42,11 +42,11 @@ pub(crate) fn lock(folder: &Path) -> Result<File, KernelError> {
 pub(crate) fn clear(folder: &Path) -> Result<(), KernelError> {
     let what = || folder.display().to_string();
     link::take_off(folder)?;
-    for entry in fs::read_dir(folder).map_err(KernelError::of(what()))? {
-        let entry = entry.map_err(KernelError::of(what()))?;
-        fs::remove_file(entry.path()).map_err(KernelError::of(what()))?;
+    for entry in fs::read_dir(folder).map_err(KernelError::of_call(what()))? {
+        let entry = entry.map_err(KernelError::of_call(what()))?;
+        fs::remove_file(entry.path()).map_err(KernelError::of_call(what()))?;
     }
-    fs::remove_dir(folder).map_err(KernelError::of(what()))
+    fs::remove_dir(folder).map_err(KernelError::of_call(what()))
 }
 
 /// Folder in which a datapath is created and taken apart; empties it of what a crash has left.
@@ -66,6 +66,6 @@ pub(crate) fn inode(folder: &Path) -> Result<Option<u64>, KernelError> {
         Ok(found) => Ok(Some(found.ino())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         // Without the privilege to look, "not there" would be wrong.
-        Err(error) => Err(KernelError::of(folder.display().to_string())(error)),
+        Err(error) => Err(KernelError::of_call(folder.display().to_string())(error)),
     }
 }

@@ -110,7 +110,7 @@ pub(crate) fn replace(folder: &Path, before: &Path, device: u32, hook: Hook) -> 
             program.take_link(id).map_err(KernelError::of(what())).map(drop)?;
         }
     }
-    fs::rename(pin, folder.join(file(device, hook))).map_err(KernelError::of(what()))
+    fs::rename(pin, folder.join(file(device, hook))).map_err(KernelError::of_call(what()))
 }
 
 fn xdp(folder: &Path, what: &str) -> Result<Xdp, KernelError> {
@@ -129,11 +129,11 @@ pub(crate) fn detach(folder: &Path, device: u32, hook: Hook) -> Result<(), Kerne
     const DETACH: libc::c_long = 34;
     let what = || format!("device {device}: {}: not attached here", hook.name());
     let pin = folder.join(file(device, hook));
-    let link = opened(&pin).map_err(KernelError::of(what()))?;
+    let link = opened(&pin).map_err(KernelError::of_call(what()))?;
     let descriptor = link.as_raw_fd() as u32;
     // SAFETY: the kernel reads four bytes, which live until it returns. Where the device is gone there is nothing to do.
     unsafe { libc::syscall(libc::SYS_bpf, DETACH, &raw const descriptor, size_of::<u32>()) };
-    fs::remove_file(pin).map_err(KernelError::of(what()))
+    fs::remove_file(pin).map_err(KernelError::of_call(what()))
 }
 
 /// All links of a datapath, by device and hook; none of one that has been removed.
@@ -142,10 +142,10 @@ pub(crate) fn attachments(folder: &Path) -> Result<Vec<Attachment>, KernelError>
     let mut found = Vec::new();
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        entries => entries.map_err(KernelError::of(what()))?,
+        entries => entries.map_err(KernelError::of_call(what()))?,
     };
     for entry in entries {
-        let entry = entry.map_err(KernelError::of(what()))?;
+        let entry = entry.map_err(KernelError::of_call(what()))?;
         let name = entry.file_name();
         let parts = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
         let Some((device, hook)) = parts else { continue };
@@ -154,7 +154,7 @@ pub(crate) fn attachments(folder: &Path) -> Result<Vec<Attachment>, KernelError>
         let alive = match attached_to(&entry.path()) {
             // Another process has detached it since the folder was read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            number => number.map_err(KernelError::of(what()))? == device,
+            number => number.map_err(KernelError::of_call(what()))? == device,
         };
         found.push(Attachment { device, hook, alive });
     }

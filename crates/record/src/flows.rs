@@ -73,12 +73,9 @@ fn columns(
     let slowdown = |(record, &ideal): (&FlowRecord, &u64)| time(record.fct_ps).map(|fct| fct / ns(ideal));
     let of_flow = |value: fn(&Flow) -> u64| Values::U64(flows.iter().map(value).collect());
     let node = |value: fn(&Flow) -> u32| Values::Node(flows.iter().map(value).collect());
-    let of_record = |value: fn(&FlowRecord) -> u64| Values::U64(records.iter().map(value).collect());
-    let protocol = |flow: &Flow| {
-        let transport = transports.get(usize::from(flow.transport));
-        transport.is_some_and(|transport| !matches!(transport, Transport::Udp(_)))
-    };
-    vec![
+    let protocol =
+        |flow: &Flow| transports.get(usize::from(flow.transport)).is_some_and(Transport::is_reliable);
+    let mut columns = vec![
         column(
             "flow",
             "Number of the flow, in the order of the list.",
@@ -111,75 +108,13 @@ fn columns(
             "fct_ns / ideal_fct_ns; null if unfinished.",
             Values::OptionalF64(records.iter().zip(ideal).map(slowdown).collect()),
         ),
-        column(
-            "sent_bytes",
-            "Payload sent, retransmissions included.",
-            of_record(|record| record.sent_bytes),
-        ),
-        column(
-            "sent_packets",
-            "Segments sent, retransmissions included.",
-            of_record(|record| record.sent_packets),
-        ),
-        column(
-            "delivered_bytes",
-            "Payload that reached the receiving host, duplicates included.",
-            of_record(|record| record.delivered_bytes),
-        ),
-        column(
-            "delivered_packets",
-            "Segments that reached the receiving host, duplicates included. What was sent was delivered, dropped or \
-             lost, or is left in the fabric at the end.",
-            of_record(|record| record.delivered_packets),
-        ),
-        column(
-            "received_bytes",
-            "Payload that the receiving application had, in order, when the flow or the simulation ended, from \
-             `record.omit` on.",
-            of_record(|record| record.received_bytes),
-        ),
-        column(
-            "dropped_bytes",
-            "Payload refused for want of room, or by a meter.",
-            of_record(|record| record.dropped_bytes),
-        ),
-        column(
-            "dropped_packets",
-            "Segments refused for want of room, or by a meter.",
-            of_record(|record| record.dropped_packets),
-        ),
-        column(
-            "lost_bytes",
-            "Payload lost to failures: a dead port, a lossy link, a blackhole, no path.",
-            of_record(|record| record.lost_bytes),
-        ),
-        column(
-            "lost_packets",
-            "Segments lost to failures: a dead port, a lossy link, a blackhole, no path.",
-            of_record(|record| record.lost_packets),
-        ),
-        column(
-            "retransmitted_packets",
-            "Segments sent again.",
-            of_record(|record| record.retransmitted_packets),
-        ),
-        column(
-            "reordered_packets",
-            "Segments that arrived, for the first time, after one with a higher number.",
-            of_record(|record| record.reordered_packets),
-        ),
-        column("timeouts", "Retransmission timeouts.", of_record(|record| record.timeouts.into())),
-        column(
-            "triple_duplicates",
-            "Times that a third duplicate acknowledgement in a row arrived at the sender, whatever it takes for a loss.",
-            of_record(|record| record.triple_duplicates.into()),
-        ),
-        column(
-            "marked_packets",
-            "Segments that arrived with a congestion mark.",
-            of_record(|record| record.marked_packets),
-        ),
-        column("paths", "Distinct paths its segments took.", of_record(|record| record.paths.into())),
+    ];
+    columns.extend(
+        FlowRecord::COUNTS.iter().map(|count| {
+            column(count.name, count.meaning, Values::U64(records.iter().map(count.of).collect()))
+        }),
+    );
+    columns.extend([
         column(
             "job",
             "The incast or collective it belongs to; null if none.",
@@ -200,5 +135,6 @@ fn columns(
             "Whether it began in the window of `measure`: statistics are of these flows alone.",
             Values::Bool(records.iter().map(|record| measure.holds(record.start_ps)).collect()),
         ),
-    ]
+    ]);
+    columns
 }

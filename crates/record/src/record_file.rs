@@ -7,9 +7,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Numbers of a record, eight bytes each in the file.
-const WORDS: usize = 17;
-const RECORD_BYTES: usize = WORDS * 8;
+/// Numbers of a record have eight bytes each in the file.
+const RECORD_BYTES: usize = FlowRecord::WORDS * 8;
 
 /// Tells the files of one process apart.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -47,98 +46,14 @@ impl RecordFile {
         self.0.read_exact_at(&mut bytes, first * RECORD_BYTES as u64)?;
         let (numbers, _) = bytes.as_chunks::<8>();
         let numbers: Vec<u64> = numbers.iter().map(|number| u64::from_le_bytes(*number)).collect();
-        Ok(numbers.as_chunks().0.iter().map(|words| record(*words)).collect())
+        Ok(numbers.as_chunks().0.iter().map(|words| FlowRecord::of_words(*words)).collect())
     }
 }
 
 impl FlowSink for RecordFile {
     fn write(&self, first: u32, records: &[FlowRecord]) -> io::Result<()> {
-        let bytes: Vec<u8> = records.iter().flat_map(words).flat_map(u64::to_le_bytes).collect();
+        let bytes: Vec<u8> = records.iter().flat_map(FlowRecord::words).flat_map(u64::to_le_bytes).collect();
         self.0.write_all_at(&bytes, u64::from(first) * RECORD_BYTES as u64)
-    }
-}
-
-/// The numbers of a record, in the order of the file.
-fn words(record: &FlowRecord) -> [u64; WORDS] {
-    let &FlowRecord {
-        start_ps,
-        fct_ps,
-        sent_bytes,
-        sent_packets,
-        delivered_bytes,
-        delivered_packets,
-        received_bytes,
-        dropped_bytes,
-        dropped_packets,
-        lost_bytes,
-        lost_packets,
-        retransmitted_packets,
-        reordered_packets,
-        timeouts,
-        triple_duplicates,
-        marked_packets,
-        paths,
-    } = record;
-    [
-        start_ps,
-        fct_ps,
-        sent_bytes,
-        sent_packets,
-        delivered_bytes,
-        delivered_packets,
-        received_bytes,
-        dropped_bytes,
-        dropped_packets,
-        lost_bytes,
-        lost_packets,
-        retransmitted_packets,
-        reordered_packets,
-        timeouts.into(),
-        triple_duplicates.into(),
-        marked_packets,
-        paths.into(),
-    ]
-}
-
-/// The record of these numbers.
-fn record(words: [u64; WORDS]) -> FlowRecord {
-    let [
-        start_ps,
-        fct_ps,
-        sent_bytes,
-        sent_packets,
-        delivered_bytes,
-        delivered_packets,
-        received_bytes,
-        dropped_bytes,
-        dropped_packets,
-        lost_bytes,
-        lost_packets,
-        retransmitted_packets,
-        reordered_packets,
-        timeouts,
-        triple_duplicates,
-        marked_packets,
-        paths,
-    ] = words;
-    FlowRecord {
-        start_ps,
-        fct_ps,
-        sent_bytes,
-        sent_packets,
-        delivered_bytes,
-        delivered_packets,
-        received_bytes,
-        dropped_bytes,
-        dropped_packets,
-        lost_bytes,
-        lost_packets,
-        retransmitted_packets,
-        reordered_packets,
-        timeouts: timeouts as u32,
-        triple_duplicates: triple_duplicates as u32,
-        marked_packets,
-        paths: paths as u32,
     }
 }
 
@@ -149,7 +64,7 @@ mod tests {
 
     /// A record whose numbers all differ.
     fn distinct(first: u64) -> FlowRecord {
-        record(std::array::from_fn(|word| first + word as u64))
+        FlowRecord::of_words(std::array::from_fn(|word| first + word as u64))
     }
 
     #[test]

@@ -8,8 +8,7 @@ use anabranch_fabric::Fabric;
 use anabranch_form::FormError;
 use anabranch_form::Origin;
 use anabranch_sim::Framing;
-use anabranch_sim::transport::roce::{Roce, Semantics};
-use anabranch_sim::transport::{Mptcp, Pace, Transport};
+use anabranch_sim::transport::{Pace, Transport};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::random::Stream;
 use anabranch_traffic::sizes::{Cdf, Published, Sizes};
@@ -88,45 +87,26 @@ fn own_transport(traffic: &Traffic, common: &Transport, framing: Framing) -> Res
                 format!("give at most {most} B, or raise framing.mss"),
             ));
         }
-        let mss = (mss < most).then_some(mss);
-        match &mut own {
-            Transport::Tcp(tcp) | Transport::Mptcp(Mptcp { tcp, .. }) => tcp.payload_bytes_max = mss,
-            Transport::Udp(udp) => udp.payload_bytes_max = mss,
-            Transport::Roce(roce) => roce.payload_bytes_max = mss,
-            Transport::Uec(uec) => uec.payload_bytes_max = mss,
-        }
+        own.set_payload_bytes_max((mss < most).then_some(mss));
     }
-    let Some(rate) = traffic.rate else { return Ok(own) };
-    let segment_bytes = own.payload_bytes_max(framing).into();
-    match &mut own {
-        Transport::Tcp(tcp) => {
-            tcp.pace = Some(Pace { rate, burst_bytes: traffic.burst_bytes.unwrap_or(segment_bytes) });
-            Ok(own)
-        }
-        Transport::Roce(_) | Transport::Uec(_) => Err(traffic.origin.error(
-            "rate: RDMA applications post whole messages",
-            "leave it out, or take a transport of TCP",
-        )),
-        Transport::Mptcp(_) => Err(traffic.origin.error(
-            "rate: MPTCP's connections share what a flow has to send",
-            "leave it out, or take a transport of one connection",
-        )),
-        Transport::Udp(_) => Err(traffic
-            .origin
-            .error("rate: UDP has a rate of its own", "give the rate in its transport alone")),
+    if let Some(rate) = traffic.rate {
+        let segment_bytes = own.payload_bytes_max(framing).into();
+        let pace = Pace { rate, burst_bytes: traffic.burst_bytes.unwrap_or(segment_bytes) };
+        own.set_pace(pace)
+            .map_err(|(problem, hint)| traffic.origin.error(&format!("rate: {problem}"), hint))?;
     }
+    Ok(own)
 }
 
 /// Refuses a graph whose messages would wait forever for receives to be posted.
 fn check_sends(workload: &Workload, transport: &Transport, origin: &Origin) -> Result<(), FormError> {
-    match (workload, transport) {
-        (Workload::Graph(job), Transport::Roce(Roce { semantics: Semantics::Send { .. }, .. })) => {
-            let graph = &job.work.graph;
-            let checked = graph.check_posted(|send| graph.needs_receive(send), "under semantics = \"send\"");
-            checked.map_err(|error| jobs::work_error(error, origin))
-        }
-        _ => Ok(()),
+    let Workload::Graph(job) = workload else { return Ok(()) };
+    if !transport.needs_receives() {
+        return Ok(());
     }
+    let graph = &job.work.graph;
+    let checked = graph.check_posted(|send| graph.needs_receive(send), "under semantics = \"send\"");
+    checked.map_err(|error| jobs::work_error(error, origin))
 }
 
 /// When the last flow begins; on average, where arrivals end after a number.

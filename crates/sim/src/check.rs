@@ -1,6 +1,5 @@
 //! Flows and settings against the fabric, before anything runs.
 
-use crate::transport::{Control, Coupling, Mptcp, Transport};
 use crate::{Settings, SimulationError, check_switches};
 use anabranch_fabric::{Fabric, What};
 use anabranch_traffic::{Flow, FlowSource, PlacedWork, Start};
@@ -26,7 +25,9 @@ pub fn check<B>(
     check_works(fabric, flows, settings)?;
     check_switches(fabric, settings.framing)?;
     for (index, transport) in settings.transports.iter().enumerate() {
-        check_transport(index, transport)?;
+        if let Err((problem, hint)) = transport.protocol().check() {
+            return Err(SimulationError::new(format!("transport {index}: {problem}"), hint));
+        }
         if transport.reads_telemetry() && fabric.switches().is_none() {
             return Err(SimulationError::new(
                 format!("transport {index}: HPCC reads telemetry, which only ports with classes write"),
@@ -107,31 +108,6 @@ fn check_flow(fabric: &Fabric, index: usize, flow: &Flow, transports: usize) -> 
             format!("flow {index}: it waits for a flow that is not before it"),
             "let a flow wait only for one with a smaller number",
         ));
-    }
-    Ok(())
-}
-
-fn check_transport(index: usize, transport: &Transport) -> Result<(), SimulationError> {
-    let refuse =
-        |problem: &str, hint: &str| Err(SimulationError::new(format!("transport {index}: {problem}"), hint));
-    if transport.tcp().and_then(|tcp| tcp.pace).is_some_and(|pace| pace.burst_bytes == 0) {
-        return refuse("an application that writes 0 bytes at once", "let it write at least one");
-    }
-    let Transport::Mptcp(Mptcp { tcp, subflows, coupling }) = transport else { return Ok(()) };
-    if tcp.pace.is_some() {
-        return refuse("MPTCP with a rate of its application", "take a transport of one connection");
-    }
-    if *subflows == 0 {
-        return refuse("MPTCP over no subflow", "give it at least one");
-    }
-    if tcp.persistent {
-        return refuse("persistent subflows", "set persistent = false");
-    }
-    if *coupling == Coupling::Lia && tcp.control != Control::NewReno {
-        return refuse(
-            "linked increases are those of NewReno",
-            "set the control to NewReno or the coupling to none",
-        );
     }
     Ok(())
 }

@@ -2,11 +2,10 @@
 
 use crate::card::Owner;
 use crate::network::{Address, Network};
+use crate::telemetry::Carried;
 use crate::timers::Timer;
-use crate::transport::roce::{RoceReceiver, RoceSender};
-use crate::transport::uec::{UecReceiver, UecSender};
 use crate::transport::{
-    DatagramReceiver, Datagrams, Host, Receiver, ReceiverCounters, Sender, SenderCounters, Transport,
+    AnyReceiver, AnySender, Host, Receiver, ReceiverCounters, Sender, SenderCounters, Transport,
 };
 use crate::{FlowRecord, Kind, Packet, SimulationError};
 use anabranch_split::prefetch::prefetch;
@@ -24,31 +23,6 @@ const LAST_GENERATION: u32 = u32::MAX >> SLOT_BITS;
 #[inline(always)]
 pub const fn connection_slot(name: u32) -> usize {
     (name & ((1 << SLOT_BITS) - 1)) as usize
-}
-
-/// The sending half. It stands in its connection, so that it can be fetched before the connection has been read.
-#[expect(clippy::large_enum_variant, reason = "most connections are streams, whose state is to stand here")]
-pub(crate) enum AnySender {
-    /// A stream.
-    Stream(Sender),
-    /// Datagrams.
-    Datagrams(Box<Datagrams>),
-    /// A queue pair of RoCE.
-    Roce(Box<RoceSender>),
-    /// UEC.
-    Uec(Box<UecSender>),
-}
-
-/// The receiving half; where it stands, see [`AnySender`].
-pub(crate) enum AnyReceiver {
-    /// A stream.
-    Stream(Receiver),
-    /// Datagrams.
-    Datagrams(Box<DatagramReceiver>),
-    /// A queue pair of RoCE.
-    Roce(Box<RoceReceiver>),
-    /// UEC.
-    Uec(Box<UecReceiver>),
 }
 
 /// A half with its address and its wish to be woken.
@@ -137,28 +111,7 @@ impl Connection {
     pub(crate) fn reset(&mut self, transport: &Transport) {
         self.receiving.wake_ps = u64::MAX;
         self.sending.wake_ps = u64::MAX;
-        match (&mut self.sending.end, &mut self.receiving.end, transport) {
-            (sending, receiving, Transport::Udp(_)) => {
-                *sending = AnySender::Datagrams(Box::default());
-                *receiving = AnyReceiver::Datagrams(Box::default());
-            }
-            (sending, receiving, Transport::Roce(_)) => {
-                *sending = AnySender::Roce(Box::default());
-                *receiving = AnyReceiver::Roce(Box::default());
-            }
-            (sending, receiving, Transport::Uec(_)) => {
-                *sending = AnySender::Uec(Box::default());
-                *receiving = AnyReceiver::Uec(Box::default());
-            }
-            (AnySender::Stream(sender), AnyReceiver::Stream(receiver), _) => {
-                sender.reset();
-                receiver.reset();
-            }
-            (sending, receiving, _) => {
-                *sending = AnySender::Stream(Sender::default());
-                *receiving = AnyReceiver::Stream(Receiver::default());
-            }
-        }
+        transport.store_halves(&mut self.sending.end, &mut self.receiving.end);
     }
 
     /// Frees the memory of both machines: no flow will use the slot again.
@@ -168,13 +121,9 @@ impl Connection {
     }
 
     /// A new message begins: counters from zero.
-    pub(crate) fn restart_counters(&mut self) {
-        if let (AnySender::Stream(sender), AnyReceiver::Stream(receiver)) =
-            (&mut self.sending.end, &mut self.receiving.end)
-        {
-            sender.restart_counters();
-            receiver.set_counters(&ReceiverCounters::default());
-        }
+    pub(crate) fn restart_counters(&mut self, transport: &Transport) {
+        self.sending.end.restart_counters(transport);
+        self.receiving.end.set_counters(transport, &ReceiverCounters::default());
     }
 
     pub(crate) fn sender<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut AnySender, Outlet<'a>) {
@@ -196,43 +145,27 @@ impl Connection {
     }
 
     /// Counters of both halves.
-    pub(crate) fn counters(&self) -> (SenderCounters, ReceiverCounters) {
-        let sent = match &self.sending.end {
-            AnySender::Stream(sender) => sender.counters(),
-            AnySender::Datagrams(datagrams) => datagrams.counters,
-            AnySender::Roce(sender) => sender.counters,
-            AnySender::Uec(sender) => sender.counters,
-        };
-        let received = match &self.receiving.end {
-            AnyReceiver::Stream(receiver) => receiver.counters(),
-            AnyReceiver::Datagrams(receiver) => receiver.counters,
-            AnyReceiver::Roce(receiver) => receiver.counters,
-            AnyReceiver::Uec(receiver) => receiver.counters,
-        };
-        (sent, received)
+    pub(crate) fn counters(&self, transport: &Transport) -> (SenderCounters, ReceiverCounters) {
+        (self.sending.end.counters(transport), self.receiving.end.counters(transport))
     }
 
-    pub(crate) fn write_counters(&self, record: &mut FlowRecord) {
-        let (sent, received) = self.counters();
+    /// Writes down the counters of both halves. Returns the RNR NAKs after which the sender waited.
+    pub(crate) fn write_counters(&self, transport: &Transport, record: &mut FlowRecord) -> u32 {
+        let (sent, received) = self.counters(transport);
         record.count(&sent, &received);
-        self.write_received(record);
+        self.write_received(transport, record);
+        sent.not_ready
     }
 
     /// Writes down what the application has of the message, if it is no subflow's.
-    pub(crate) fn write_received(&self, record: &mut FlowRecord) {
-        record.received_bytes = self.received_bytes();
+    pub(crate) fn write_received(&self, transport: &Transport, record: &mut FlowRecord) {
+        record.received_bytes = self.received_bytes(transport);
     }
 
     /// Bytes of the message that the application has, if it is no subflow's.
-    pub(crate) fn received_bytes(&self) -> u64 {
+    pub(crate) fn received_bytes(&self, transport: &Transport) -> u64 {
         let Message { first, end, .. } = self.message;
-        let delivered = match &self.receiving.end {
-            AnyReceiver::Stream(receiver) => receiver.delivered(),
-            AnyReceiver::Datagrams(receiver) => receiver.delivered(),
-            AnyReceiver::Roce(receiver) => receiver.delivered(),
-            AnyReceiver::Uec(receiver) => receiver.delivered(),
-        };
-        delivered.min(end) - first
+        self.receiving.end.delivered(transport).min(end) - first
     }
 }
 
@@ -290,6 +223,10 @@ impl Host for Outlet<'_> {
             *self.wake_ps = at_ps;
             self.network.wake_at(at_ps, self.timer);
         }
+    }
+
+    fn telemetry(&self) -> Carried {
+        self.network.telemetry.as_ref().map(|telemetry| telemetry.arrived()).unwrap_or_default()
     }
 
     fn timed_out(&mut self) {
@@ -358,9 +295,9 @@ impl Connections {
     #[inline(always)]
     pub(crate) fn prefetch_apart(&self, name: u32, kind: Kind, end: u64) -> Option<u32> {
         let connection = self.all.get(connection_slot(name))?;
-        match (kind, &connection.sending.end, &connection.receiving.end) {
-            (Kind::Ack, AnySender::Stream(sender), _) => sender.prefetch_trouble(),
-            (Kind::Data, _, AnyReceiver::Stream(receiver)) => receiver.prefetch_disorder(),
+        match kind {
+            Kind::Ack => connection.sending.end.prefetch_apart(),
+            Kind::Data => connection.receiving.end.prefetch_apart(),
             _ => {}
         }
         (end >= connection.message.end).then_some(connection.message.flow)

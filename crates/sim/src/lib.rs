@@ -6,14 +6,15 @@
 //! bit.
 
 mod card;
-mod carrier;
 mod check;
 mod classed;
 mod connections;
 mod control;
 mod door;
 mod error;
+mod flow_record;
 mod forwarding;
+mod framing;
 mod hosts;
 mod huge_pages;
 mod jobs;
@@ -34,22 +35,24 @@ mod telemetry;
 mod timers;
 pub mod transport;
 
-pub use carrier::{Carrier, MessagePosition};
 pub use check::check;
 pub use classed::check_switches;
 pub use connections::connection_slot;
 pub use door::{Choice, GroupPlan, HostBalancer, Junction, Opened, SwitchBalancer};
 pub use error::SimulationError;
+pub use flow_record::{FlowCount, FlowRecord};
+pub use framing::Framing;
 pub use huge_pages::HugePages;
 pub use network::{Address, Network, horizon_ps};
 pub use nic::{Nic, Queueing};
 pub use outcome::{
-    CapturedPacket, EventKind, FlowRecord, FlowSink, Outcome, PacketEvent, PortRecord, QueueSample, Totals,
-    WindowSample, WorkRecord,
+    CapturedPacket, EventKind, FlowSink, Outcome, PacketEvent, PortRecord, QueueSample, Totals, WindowSample,
+    WorkRecord,
 };
 pub use packet::{Arrivals, Class, Kind, Packet, SackBlock, marks};
 pub use partition::{Partition, PartitionedHosts, PartitionedSwitches};
 pub use progress::Progress;
-pub use settings::{Framing, Observe, Settings, Window};
+pub use settings::{Observe, Settings, Window};
 pub use simulation::{Simulation, salt};
 pub use slab::PacketId;
+pub use transport::{Carrier, MessagePosition};

@@ -8,6 +8,7 @@ mod view;
 use crate::card::{Arrived, Cards, Owner, Turns};
 use crate::classed::Classed;
 use crate::door::HostBalancer;
+use crate::flow_record::Fate;
 use crate::port::{EgressPort, Verdict};
 use crate::queue::{self, EventQueue, NEVER_PS};
 use crate::slab::{PacketId, Slab};
@@ -73,17 +74,6 @@ pub(crate) enum Served {
     Nobody,
     /// A queue had its turn; this sender has room in it again and wanted some.
     Half(Option<u32>),
-}
-
-/// Fate of a packet that a host sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// It reached its host.
-    Delivered,
-    /// There was no room for it, RED struck it, or a meter refused it.
-    Dropped,
-    /// A failure took it.
-    Lost,
 }
 
 /// A segment or datagram that will not arrive, to be counted for its flow.

@@ -1,9 +1,7 @@
 //! Results of a simulation.
 
-use crate::carrier::Carrier;
-use crate::network::Fate;
-use crate::transport::{ReceiverCounters, SenderCounters};
-use crate::{Kind, Packet};
+use crate::transport::Carrier;
+use crate::{FlowRecord, Kind, Packet};
 
 /// Nodes of a workload graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,88 +12,6 @@ pub struct WorkRecord {
     pub causes: Vec<u32>,
     /// Last node that each node waited for before it started; itself if there was none. It differs for receives alone.
     pub start_causes: Vec<u32>,
-}
-
-/// One flow, in the order of the flow list. Two cache lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[repr(align(64))]
-pub struct FlowRecord {
-    /// When it began, in picoseconds; `u64::MAX` if it never did.
-    pub start_ps: u64,
-    /// From its start to the arrival of its last byte, in order, at the receiver's application, in picoseconds;
-    /// `u64::MAX` if unfinished.
-    pub fct_ps: u64,
-    /// Payload bytes sent, retransmissions included.
-    pub sent_bytes: u64,
-    /// Segments sent, retransmissions included.
-    pub sent_packets: u64,
-    /// Payload bytes that reached the receiving host, duplicates included.
-    pub delivered_bytes: u64,
-    /// Segments that reached the receiving host, duplicates included. What was sent was delivered, dropped or lost, or
-    /// is left in the fabric at the end.
-    pub delivered_packets: u64,
-    /// Payload bytes that the receiving application had, in order, at the end of the flow or of the simulation, without
-    /// those that it had at [`crate::Observe::omit_ps`].
-    pub received_bytes: u64,
-    /// Payload bytes refused for want of room, or by a meter.
-    pub dropped_bytes: u64,
-    /// Segments refused for want of room, or by a meter.
-    pub dropped_packets: u64,
-    /// Payload bytes lost to failures.
-    pub lost_bytes: u64,
-    /// Segments lost to failures.
-    pub lost_packets: u64,
-    /// Segments sent again.
-    pub retransmitted_packets: u64,
-    /// Segments that arrived with a smaller number than one before them, and for the first time.
-    pub reordered_packets: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u32,
-    /// Times that a third duplicate acknowledgement in a row arrived at the sender.
-    pub triple_duplicates: u32,
-    /// Segments that arrived with a congestion mark.
-    pub marked_packets: u64,
-    /// Distinct paths its segments took.
-    pub paths: u32,
-}
-
-const _: () = assert!(size_of::<FlowRecord>() == 128);
-
-impl FlowRecord {
-    /// Record of a flow that has not begun.
-    pub(crate) fn blank() -> Self {
-        Self { start_ps: u64::MAX, fct_ps: u64::MAX, ..Self::default() }
-    }
-
-    /// Counts what became of a segment that its connection does not count, or no more.
-    pub(crate) fn count_end(&mut self, payload_bytes: u16, fate: Fate) {
-        let (bytes, packets) = match fate {
-            Fate::Delivered => (&mut self.delivered_bytes, &mut self.delivered_packets),
-            Fate::Dropped => (&mut self.dropped_bytes, &mut self.dropped_packets),
-            Fate::Lost => (&mut self.lost_bytes, &mut self.lost_packets),
-        };
-        *bytes += u64::from(payload_bytes);
-        *packets += 1;
-    }
-
-    /// Segments of which it is not known yet what becomes.
-    pub(crate) fn left_packets(&self) -> u64 {
-        self.sent_packets - self.delivered_packets - self.dropped_packets - self.lost_packets
-    }
-
-    /// Takes over what both halves counted.
-    pub(crate) fn count(&mut self, sent: &SenderCounters, received: &ReceiverCounters) {
-        self.delivered_bytes = received.delivered_bytes;
-        self.delivered_packets = received.delivered_packets;
-        self.sent_bytes = sent.sent_bytes;
-        self.sent_packets = sent.sent_packets;
-        self.retransmitted_packets = sent.retransmitted_packets;
-        self.timeouts = sent.timeouts;
-        self.triple_duplicates = sent.triple_duplicates;
-        self.reordered_packets = received.reordered_packets;
-        self.marked_packets = received.marked_packets;
-        self.paths = received.paths();
-    }
 }
 
 /// Taker of the records of flows as they end, so that memory need not hold them all.

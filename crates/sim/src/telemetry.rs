@@ -6,7 +6,21 @@
 
 use crate::Packet;
 use crate::slab::PacketId;
-use crate::transport::control::Hop;
+
+/// Port on the path of a packet, as in-band telemetry reports it when the packet leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Hop {
+    /// Its number.
+    pub port: u32,
+    /// Rate of its link, in bits per second.
+    pub rate_bps: u64,
+    /// Bytes that it has sent so far.
+    pub sent_bytes: u64,
+    /// Bytes that wait in it.
+    pub backlog_bytes: u64,
+    /// When, in picoseconds.
+    pub at_ps: u64,
+}
 
 /// Most ports that a packet has room for: what HPCC's paper reserves for five and more, for any fabric of ours.
 const HOPS: usize = 8;

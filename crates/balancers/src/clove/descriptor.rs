@@ -4,7 +4,7 @@ use super::keys;
 use crate::clove::host::CloveHypervisor;
 use crate::clove::pick::Selection;
 use crate::clove::settings::Clove;
-use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::descriptor::Descriptor;
 use crate::hosts::relayed::RelayedHosts;
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::task::{HostMaker, Task};
@@ -12,40 +12,22 @@ use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
 
 /// Clove-ECN.
-pub static CLOVE_ECN: Descriptor = Descriptor {
-    name: "clove-ecn",
-    granularity: "flowlet",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Clove::new(Selection::Turns))),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static CLOVE_ECN: Descriptor =
+    Descriptor::of_hosts("clove-ecn", "flowlet", include_str!("page.md"), || {
+        Scheme::new(Clove::new(Selection::Turns))
+    });
 
 /// Clove-INT.
-pub static CLOVE_INT: Descriptor = Descriptor {
-    name: "clove-int",
-    granularity: "flowlet",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Clove::new(Selection::LeastUtilised))),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static CLOVE_INT: Descriptor =
+    Descriptor::of_hosts("clove-int", "flowlet", include_str!("page.md"), || {
+        Scheme::new(Clove::new(Selection::LeastUtilised))
+    });
 
 /// Clove's weights under VALO's gravity scores.
-pub static CLOVE_VALO: Descriptor = Descriptor {
-    name: "clove+valo",
-    granularity: "flowlet",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Clove::new(Selection::Score))),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static CLOVE_VALO: Descriptor =
+    Descriptor::of_hosts("clove+valo", "flowlet", include_str!("page.md"), || {
+        Scheme::new(Clove::new(Selection::Score))
+    });
 
 impl LoadBalancer for Clove {
     fn descriptor(&self) -> &'static Descriptor {

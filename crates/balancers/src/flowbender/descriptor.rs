@@ -1,40 +1,21 @@
 //! Registry entry of FlowBender: what it is called, what it needs, how it is built.
 
 use super::keys;
-use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::descriptor::Descriptor;
 use crate::flowbender::pick::{FlowBender, Parameters};
-use crate::load_balancer::{LoadBalancer, Scheme};
-use crate::task::Task;
+use crate::load_balancer::Scheme;
+use crate::spraying::SprayingParameters;
 use anabranch_form::AnyKeys;
-use anabranch_sim::{Outcome, SimulationError};
-use anabranch_split::Pick as _;
 
 /// Registry entry of FlowBender.
-pub static FLOWBENDER: Descriptor = Descriptor {
-    name: "flowbender",
-    granularity: "flow",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Parameters::DEFAULT)),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static FLOWBENDER: Descriptor =
+    Descriptor::of_hosts("flowbender", "flow", include_str!("page.md"), || Scheme::new(Parameters::DEFAULT));
 
-impl LoadBalancer for Parameters {
-    fn descriptor(&self) -> &'static Descriptor {
-        &FLOWBENDER
-    }
-
-    fn needs(&self) -> u32 {
-        FlowBender::NEEDS
-    }
+impl SprayingParameters for Parameters {
+    type Scheme = FlowBender;
+    const ENTRY: &'static Descriptor = &FLOWBENDER;
 
     fn visit(&mut self, keys: &mut AnyKeys<'_>) {
         keys::visit(keys, self);
-    }
-
-    fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.by_hosts::<FlowBender>(self)
     }
 }

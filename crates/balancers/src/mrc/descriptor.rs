@@ -2,7 +2,7 @@
 
 use super::host::MrcHosts;
 use super::keys;
-use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::descriptor::Descriptor;
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::mrc::pick::{Mrc, Parameters, Value};
 use crate::task::Task;
@@ -11,16 +11,8 @@ use anabranch_sim::{Outcome, SimulationError};
 use anabranch_split::Pick as _;
 
 /// Registry entry of MRC.
-pub static MRC: Descriptor = Descriptor {
-    name: "mrc",
-    granularity: "packet",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Parameters::DEFAULT)),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static MRC: Descriptor =
+    Descriptor::of_hosts("mrc", "packet", include_str!("page.md"), || Scheme::new(Parameters::DEFAULT));
 
 impl LoadBalancer for Parameters {
     fn descriptor(&self) -> &'static Descriptor {

@@ -5,7 +5,6 @@ mod asked_hosts;
 pub(crate) mod host_rule;
 mod picked;
 pub(crate) mod picker;
-pub(crate) mod weigher;
 
 use crate::choice::Table;
 use crate::tables::Planned;

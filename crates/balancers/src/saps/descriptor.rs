@@ -1,7 +1,7 @@
 //! Registry entry of SAPS: what it is called, what it needs, how it is built.
 
 use super::keys;
-use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::descriptor::Descriptor;
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::saps::host::SapsHosts;
 use crate::saps::virtual_topology::Saps;
@@ -10,16 +10,8 @@ use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
 
 /// Registry entry of SAPS.
-pub static SAPS: Descriptor = Descriptor {
-    name: "saps",
-    granularity: "packet",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Saps::default())),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static SAPS: Descriptor =
+    Descriptor::of_hosts("saps", "packet", include_str!("page.md"), || Scheme::new(Saps::default()));
 
 impl LoadBalancer for Saps {
     fn descriptor(&self) -> &'static Descriptor {

@@ -1,7 +1,8 @@
 //! Registry entries of load balancers that are a granularity, weights and a table.
 
-use crate::choice::{Granularity, Table};
+use crate::choice::Table;
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, KernelProgram, Runs};
+use crate::granularity::Granularity;
 
 /// Entries of a WCMP table where none are given: a group of sixteen members fits with room for weights.
 pub const WCMP_ENTRIES: u32 = 64;

@@ -1,6 +1,6 @@
 //! Tables whose weights routing gives, or a [`Weigher`] once per epoch.
 
-use crate::own::weigher::{MemberStats, WeighedGroup, Weigher};
+use crate::weigher::{MemberStats, WeighedGroup, Weigher};
 use anabranch_sim::{
     Choice, GroupPlan, Junction, Network, PacketId, Progress, SimulationError, SwitchBalancer,
 };

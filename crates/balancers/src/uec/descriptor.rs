@@ -41,40 +41,22 @@ impl Spraying {
 }
 
 /// UEC spraying that hears nothing.
-pub static UEC_OBLIVIOUS: Descriptor = Descriptor {
-    name: "uec-oblivious",
-    granularity: "packet",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Spraying::new(Rule::Oblivious))),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static UEC_OBLIVIOUS: Descriptor =
+    Descriptor::of_hosts("uec-oblivious", "packet", include_str!("page.md"), || {
+        Scheme::new(Spraying::new(Rule::Oblivious))
+    });
 
 /// UEC spraying that avoids values that did badly.
-pub static UEC_BITMAP: Descriptor = Descriptor {
-    name: "uec-bitmap",
-    granularity: "packet",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Spraying::new(Rule::Bitmap))),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static UEC_BITMAP: Descriptor =
+    Descriptor::of_hosts("uec-bitmap", "packet", include_str!("page.md"), || {
+        Scheme::new(Spraying::new(Rule::Bitmap))
+    });
 
 /// UEC spraying that uses good values again.
-pub static UEC_MIXED: Descriptor = Descriptor {
-    name: "uec-mixed",
-    granularity: "packet",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Spraying::new(Rule::Mixed))),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static UEC_MIXED: Descriptor =
+    Descriptor::of_hosts("uec-mixed", "packet", include_str!("page.md"), || {
+        Scheme::new(Spraying::new(Rule::Mixed))
+    });
 
 /// The elder REPS.
 pub static REPS_LEGACY: Descriptor = Descriptor {

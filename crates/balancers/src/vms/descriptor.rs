@@ -1,7 +1,7 @@
 //! Registry entries of VMS: by the heavier of two channels, by windows, and over gravity weights.
 
 use super::keys;
-use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
+use crate::descriptor::Descriptor;
 use crate::hosts::relayed::RelayedHosts;
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::task::Task;
@@ -12,40 +12,21 @@ use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
 
 /// VMS by the heavier of two channels.
-pub static VMS: Descriptor = Descriptor {
-    name: "vms",
-    granularity: "packet",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Vms::new(Selection::HeavierOfTwo))),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static VMS: Descriptor = Descriptor::of_hosts("vms", "packet", include_str!("page.md"), || {
+    Scheme::new(Vms::new(Selection::HeavierOfTwo))
+});
 
 /// VMS by windows of channels.
-pub static VMS_WINDOW: Descriptor = Descriptor {
-    name: "vms-window",
-    granularity: "packet",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Vms::new(Selection::Window))),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static VMS_WINDOW: Descriptor =
+    Descriptor::of_hosts("vms-window", "packet", include_str!("page.md"), || {
+        Scheme::new(Vms::new(Selection::Window))
+    });
 
 /// VMS' weights under VALO's gravity scores.
-pub static VMS_VALO: Descriptor = Descriptor {
-    name: "vms+valo",
-    granularity: "flowcell",
-    decider: Decider::Hosts,
-    page: include_str!("page.md"),
-    weights: DefaultWeights::Equal,
-    build: Build::Scheme(|| Scheme::new(Vms::new(Selection::ScoreOfUnit))),
-    runs: Runs::SIMULATOR,
-    reads_elsewhere: None,
-};
+pub static VMS_VALO: Descriptor =
+    Descriptor::of_hosts("vms+valo", "flowcell", include_str!("page.md"), || {
+        Scheme::new(Vms::new(Selection::ScoreOfUnit))
+    });
 
 impl LoadBalancer for Vms {
     fn descriptor(&self) -> &'static Descriptor {

@@ -1,7 +1,7 @@
 //! The controller of Wino: from what links have left to slices for every pair of leaves.
 
 use crate::path_book::{PathBook, Route};
-use crate::wino::pair_plan::PairPath;
+use crate::wino::pair_path::PairPath;
 use crate::wino::parameters::{SliceBandwidth, Wino};
 use anabranch_fabric::{Fabric, LinkState, Rate};
 use anabranch_plan::{Residual, SliceScope, Slices, outside_bps};

@@ -9,6 +9,8 @@ mod host;
 #[cfg(feature = "engine")]
 pub(crate) mod keys;
 #[cfg(feature = "engine")]
+mod pair_path;
+#[cfg(feature = "engine")]
 mod pair_plan;
 #[cfg(feature = "engine")]
 pub mod parameters;

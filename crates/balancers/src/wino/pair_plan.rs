@@ -40,21 +40,6 @@ impl PairPlanner for Wino {
     }
 }
 
-/// A path of a pair as its slices are cut.
-pub(crate) struct PairPath {
-    pub(crate) ports: Box<[u32]>,
-    pub(crate) left_bps: u64,
-}
-
-impl PairPath {
-    fn names(&self, fabric: &Fabric) -> Vec<String> {
-        let name = |node: u32| fabric.nodes()[node as usize].name.clone();
-        let ports = self.ports.iter().map(|&port| &fabric.ports()[port as usize]);
-        let first = ports.clone().next().map(|port| name(port.from));
-        first.into_iter().chain(ports.map(|port| name(port.to))).collect()
-    }
-}
-
 /// Slices with the names of what they are about.
 struct Laid<'a> {
     wino: &'a Wino,

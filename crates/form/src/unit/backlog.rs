@@ -1,7 +1,8 @@
 //! Limits of a queue: in bytes or in packets.
 
 use crate::document::{Node, Table, Value};
-use crate::unit::quantity::{Bytes, Quantity, text_of};
+use crate::nearest::Unknown;
+use crate::unit::quantity::{Bytes, Fault, Quantity, refuse, scaled, text_of};
 use crate::unit::{Fraction, Refusal, Unit, quoted};
 use anabranch_fabric::{Buffer, Marking};
 
@@ -26,13 +27,7 @@ fn limit<U: Unit>(unit: &U, node: &Node) -> Result<Limit, Refusal> {
     let text = text_of(unit, node)?;
     let packets = Quantity::parse(&text).filter(|quantity| matches!(quantity.unit, "packets" | "packet"));
     let Some(quantity) = packets else {
-        let mut read = Bytes { least: 1, most: MOST }.read(node);
-        if let Err(refusal) = &mut read
-            && (refusal.hint.starts_with("give a size such") || refusal.hint.starts_with("known here"))
-        {
-            refusal.hint = format!("give {}", unit.wants());
-        }
-        return read.map(|bytes| Limit::Bytes(bytes as u32));
+        return bytes_of(unit, node, &text).map(Limit::Bytes);
     };
     match quantity.times(1).filter(|packets| (1..=MOST).contains(packets)) {
         Some(packets) => Ok(Limit::Packets(packets as u32)),
@@ -42,6 +37,16 @@ fn limit<U: Unit>(unit: &U, node: &Node) -> Result<Limit, Refusal> {
             Err(refusal)
         }
     }
+}
+
+/// Bytes of a limit. A text that is close to no unit is no size: the hint says what a limit is.
+fn bytes_of<U: Unit>(unit: &U, node: &Node, text: &str) -> Result<u32, Refusal> {
+    let bytes = scaled(text, &Bytes::SCALES).map_err(|fault| {
+        let is_far = matches!(&fault, Fault::UnknownUnit(Unknown::Far(_)));
+        let refusal = refuse(unit, node, text, "bytes", fault);
+        if is_far { Refusal { hint: format!("give {}", unit.wants()), ..refusal } } else { refusal }
+    })?;
+    Ok(Bytes { least: 1, most: MOST }.bounded(node, bytes)? as u32)
 }
 
 /// Whether the node is this word.

@@ -1,7 +1,7 @@
 //! Times, rates and sizes: a decimal number and its unit, converted exactly.
 
 use crate::document::{Node, Value};
-use crate::nearest;
+use crate::nearest::Unknown;
 use crate::unit::{Refusal, Unit, quoted};
 use anabranch_fabric::Rate;
 use anabranch_fabric::quantity::{RATES, Scale, TIMES, spelling};
@@ -43,6 +43,20 @@ pub struct Bytes {
 impl Bytes {
     /// At least one byte.
     pub const SOME: Self = Self { least: 1, most: MOST };
+
+    /// Units of sizes.
+    pub(crate) const SCALES: [&[Scale]; 2] = [SIZES, BINARY_SIZES];
+
+    /// Bytes of `node`, if they are within the bounds.
+    pub(crate) fn bounded(&self, node: &Node, bytes: u64) -> Result<u64, Refusal> {
+        if (self.least..=self.most).contains(&bytes) {
+            return Ok(bytes);
+        }
+        let mut refusal = self.refuse(node, format!("{} is out of range", node.value.describe()));
+        refusal.hint =
+            format!("give a size from {} to {}", write(self.least, SIZES), write(self.most, SIZES));
+        Err(refusal)
+    }
 }
 
 /// The number and the unit of a quantity, apart.
@@ -87,25 +101,51 @@ pub(crate) fn text_of<U: Unit>(unit: &U, node: &Node) -> Result<String, Refusal>
     }
 }
 
-fn read<U: Unit>(unit: &U, node: &Node, scales: &[&[Scale]], smallest: &str) -> Result<u64, Refusal> {
-    let text = text_of(unit, node)?;
-    let Some(quantity) = Quantity::parse(&text) else {
-        return Err(unit.refuse(node, format!("`{text}` is not a valid value")));
-    };
+/// Why a text is no quantity in any of the units.
+pub(crate) enum Fault {
+    /// It begins with no number.
+    NoNumber,
+    /// A number alone.
+    NoUnit,
+    /// A unit that is unknown, with the known ones.
+    UnknownUnit(Unknown<'static>),
+    /// No whole number of the smallest unit, or too many.
+    OutOfRange,
+}
+
+/// A quantity in the smallest unit.
+pub(crate) fn scaled(text: &str, scales: &[&'static [Scale]]) -> Result<u64, Fault> {
+    let quantity = Quantity::parse(text).ok_or(Fault::NoNumber)?;
     if quantity.unit.is_empty() {
-        return Err(unit.refuse(node, format!("`{text}` has no unit")));
+        return Err(Fault::NoUnit);
     }
     let known = || scales.iter().flat_map(|scales| scales.iter());
     let spelling = spelling(quantity.unit).replace("kB", "KB");
-    let Some((_, worth)) = known().find(|(name, _)| *name == spelling) else {
-        let mut refusal = unit.refuse(node, format!("`{text}`: the unit `{}` is unknown", quantity.unit));
-        refusal.hint = nearest::hint(&spelling, known().map(|(name, _)| *name));
-        return Err(refusal);
-    };
-    quantity.times(*worth).ok_or_else(|| {
-        let problem = format!("`{text}` is no whole number of {smallest} below 2^63");
-        unit.refuse(node, problem)
-    })
+    let scale = known().find(|(name, _)| *name == spelling);
+    let (_, worth) =
+        scale.ok_or_else(|| Fault::UnknownUnit(Unknown::of(&spelling, known().map(|(name, _)| *name))))?;
+    quantity.times(*worth).ok_or(Fault::OutOfRange)
+}
+
+/// A refusal of `node`, which holds `text`.
+pub(crate) fn refuse<U: Unit>(unit: &U, node: &Node, text: &str, smallest: &str, fault: Fault) -> Refusal {
+    match fault {
+        Fault::NoNumber => unit.refuse(node, format!("`{text}` is not a valid value")),
+        Fault::NoUnit => unit.refuse(node, format!("`{text}` has no unit")),
+        Fault::UnknownUnit(unknown) => {
+            let own = Quantity::parse(text).map_or("", |quantity| quantity.unit);
+            let refusal = unit.refuse(node, format!("`{text}`: the unit `{own}` is unknown"));
+            Refusal { hint: unknown.hint(), ..refusal }
+        }
+        Fault::OutOfRange => {
+            unit.refuse(node, format!("`{text}` is no whole number of {smallest} below 2^63"))
+        }
+    }
+}
+
+fn read<U: Unit>(unit: &U, node: &Node, scales: &[&'static [Scale]], smallest: &str) -> Result<u64, Refusal> {
+    let text = text_of(unit, node)?;
+    scaled(&text, scales).map_err(|fault| refuse(unit, node, &text, smallest, fault))
 }
 
 /// In the largest unit of which it is a whole number.
@@ -203,14 +243,8 @@ impl Unit for Bytes {
     type Value = u64;
 
     fn read(&self, node: &Node) -> Result<u64, Refusal> {
-        let bytes = read(self, node, &[SIZES, BINARY_SIZES], "bytes")?;
-        if (self.least..=self.most).contains(&bytes) {
-            return Ok(bytes);
-        }
-        let mut refusal = self.refuse(node, format!("{} is out of range", node.value.describe()));
-        refusal.hint =
-            format!("give a size from {} to {}", write(self.least, SIZES), write(self.most, SIZES));
-        Err(refusal)
+        let bytes = read(self, node, &Self::SCALES, "bytes")?;
+        self.bounded(node, bytes)
     }
 
     fn write(&self, value: &u64) -> String {

@@ -67,6 +67,20 @@ fn what_is_no_quantity_is_refused() {
     assert!(Time.read(&node(Value::Integer(5))).unwrap_err().problem.contains("no unit"));
 }
 
+/// A limit in a unit that is far from all known ones is no size: the hint says what a limit is. One letter off is a slip.
+#[test]
+fn hints_of_limits_tell_slips_from_what_is_no_limit() {
+    let hint = |limit: &str| Room.read(&text(limit)).unwrap_err().hint;
+    assert_eq!(hint("3 apples"), format!("give {}", Room.wants()));
+    assert_eq!(hint("3"), format!("give {}", Room.wants()));
+    assert_eq!(hint("3 KBB"), "did you mean `KB`?");
+    assert_eq!(hint("5 GB"), "give a size from 1 B to 4294967294 B");
+    assert_eq!(
+        Bytes::SOME.read(&text("3 apples")).unwrap_err().hint,
+        "known here: GB, MB, KB, B, GiB, MiB, KiB"
+    );
+}
+
 proptest! {
     #[test]
     fn times_read_as_written(ps in 0..=i64::MAX as u64) {

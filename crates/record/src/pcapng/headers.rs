@@ -60,7 +60,7 @@ pub(super) fn write(
         }
         Carrier::Stream => {
             out.extend(numbers.iter().flat_map(|&port| (port as u16).to_be_bytes()));
-            tcp::write(packet, framing, out);
+            tcp::write(packet, framing, framing.header_bytes - bytes_min(packet.kind), out);
             (TCP, tcp::CHECKSUM_AT)
         }
         Carrier::Roce(position, semantics) => {

@@ -3,7 +3,6 @@
 //! Positions in a stream become sequence numbers: SYN has number 0, the first byte number 1. The window is constant: the
 //! simulator's receivers advertise none.
 
-use crate::pcapng::headers::bytes_min;
 use anabranch_sim::{Framing, Kind, Packet, SackBlock, marks};
 
 /// The header without options.
@@ -24,8 +23,8 @@ const WINDOW: u16 = u16::MAX;
 /// Bytes of the timestamps option with its padding; the options of a SYN without timestamps take as many.
 const OPTION_SET_BYTES: usize = 12;
 
-/// Writes the fields of the TCP header behind the ports.
-pub(super) fn write(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
+/// Writes the fields of the TCP header behind the ports, and options into `spare_bytes`.
+pub(super) fn write(packet: &Packet, framing: Framing, spare_bytes: u16, out: &mut Vec<u8>) {
     let number = (packet.seq as u32).wrapping_add(1);
     let (seq, ack, mut flags) = match packet.kind {
         Kind::Syn => (0, 0, SYN),
@@ -44,15 +43,15 @@ pub(super) fn write(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
     // Checksum and urgent pointer.
     out.extend([0; 4]);
     let options_at = out.len();
-    options(packet, framing, out);
+    options(packet, framing, spare_bytes, out);
     out[offset_at] = ((BYTES + out.len() - options_at) as u8 / 4) << 4;
 }
 
-/// Writes TCP options as far as [`Framing::header_bytes`] has room for them: in a handshake the options that Wireshark
+/// Writes TCP options as far as `spare_bytes` have room for them: in a handshake the options that Wireshark
 /// needs to follow the stream (RFC 9293, 2018, 7323), then SACK blocks, of which at least one is preferred to
 /// timestamps, then timestamps. The half of the timestamps that the simulator does not model is zero.
-fn options(packet: &Packet, framing: Framing, out: &mut Vec<u8>) {
-    let room = usize::from(framing.header_bytes - bytes_min(packet.kind)).min(OPTIONS_BYTES_MAX);
+fn options(packet: &Packet, framing: Framing, spare_bytes: u16, out: &mut Vec<u8>) {
+    let room = usize::from(spare_bytes).min(OPTIONS_BYTES_MAX);
     let handshake = matches!(packet.kind, Kind::Syn | Kind::SynAck) && room >= OPTION_SET_BYTES;
     if handshake {
         // RFC 6691: options do not lessen the MSS.

@@ -5,6 +5,7 @@ mod sizes;
 use crate::file;
 use crate::file::{Files, NamedFile};
 use crate::section::graph::GraphSetting;
+use crate::section::kinds::{Kind, defaults, names};
 use crate::section::switch::SwitchSetting;
 use crate::section::{graph, link, switch};
 use anabranch_fabric::topology::{
@@ -41,48 +42,40 @@ pub enum Shape {
 }
 
 /// Kinds of fabric.
-pub(crate) const KINDS: [&str; 10] = [
-    "leaf-spine",
-    "fat-tree",
-    "clos",
-    "vl2",
-    "dumbbell",
-    "rail-optimised",
-    "multi-plane",
-    "dragonfly",
-    "graph",
-    "graphml",
+const DEFAULTS: [Kind<Shape>; 10] = [
+    ("leaf-spine", || Shape::LeafSpine(LeafSpine::default())),
+    ("fat-tree", || Shape::FatTree(FatTree::default())),
+    ("clos", || Shape::Clos(Clos::default())),
+    ("vl2", || Shape::Vl2(Vl2::default())),
+    ("dumbbell", || Shape::Dumbbell(Dumbbell::default())),
+    ("rail-optimised", || Shape::RailOptimised(RailOptimised::default())),
+    ("multi-plane", || Shape::MultiPlane(MultiPlane::default())),
+    ("dragonfly", || Shape::Dragonfly(Dragonfly::default())),
+    ("graph", || Shape::Graph(GraphSetting::default())),
+    ("graphml", || Shape::GraphMl(NamedFile::default(), LinkSettings::default())),
 ];
+
+/// Names of the kinds.
+pub(crate) const KINDS: [&str; DEFAULTS.len()] = names(&DEFAULTS);
 
 impl Shape {
     /// A fabric of this kind with the defaults of every key.
     pub(crate) fn of_kind(kind: &str) -> Self {
-        match kind {
-            "fat-tree" => Self::FatTree(FatTree::default()),
-            "clos" => Self::Clos(Clos::default()),
-            "vl2" => Self::Vl2(Vl2::default()),
-            "dumbbell" => Self::Dumbbell(Dumbbell::default()),
-            "rail-optimised" => Self::RailOptimised(RailOptimised::default()),
-            "multi-plane" => Self::MultiPlane(MultiPlane::default()),
-            "dragonfly" => Self::Dragonfly(Dragonfly::default()),
-            "graph" => Self::Graph(GraphSetting::default()),
-            "graphml" => Self::GraphMl(NamedFile::default(), LinkSettings::default()),
-            _ => Self::LeafSpine(LeafSpine::default()),
-        }
+        defaults(&DEFAULTS, kind)
     }
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::LeafSpine(_) => KINDS[0],
-            Self::FatTree(_) => KINDS[1],
-            Self::Clos(_) => KINDS[2],
-            Self::Vl2(_) => KINDS[3],
-            Self::Dumbbell(_) => KINDS[4],
-            Self::RailOptimised(_) => KINDS[5],
-            Self::MultiPlane(_) => KINDS[6],
-            Self::Dragonfly(_) => KINDS[7],
-            Self::Graph(_) => KINDS[8],
-            Self::GraphMl(..) => KINDS[9],
+            Self::LeafSpine(_) => "leaf-spine",
+            Self::FatTree(_) => "fat-tree",
+            Self::Clos(_) => "clos",
+            Self::Vl2(_) => "vl2",
+            Self::Dumbbell(_) => "dumbbell",
+            Self::RailOptimised(_) => "rail-optimised",
+            Self::MultiPlane(_) => "multi-plane",
+            Self::Dragonfly(_) => "dragonfly",
+            Self::Graph(_) => "graph",
+            Self::GraphMl(..) => "graphml",
         }
     }
 

@@ -5,6 +5,7 @@ pub(crate) mod fabric;
 pub(crate) mod framing;
 pub(crate) mod graph;
 pub(crate) mod host;
+mod kinds;
 mod link;
 pub(crate) mod measure;
 pub(crate) mod record;

@@ -4,6 +4,7 @@ mod messages;
 mod rdma;
 mod uec;
 
+use crate::section::kinds::{Kind, defaults, names};
 use anabranch_fabric::Rate;
 use anabranch_form::Form;
 use anabranch_form::document::{Node, Value};
@@ -14,14 +15,26 @@ use anabranch_sim::transport::{Control, Coupling, Mptcp, Reorder, Tcp, Transport
 const PS_PER_MS: u64 = 1_000_000_000;
 
 /// Kinds of transport.
-pub(crate) const KINDS: [&str; 7] = ["dctcp", "newreno", "cubic", "mptcp", "udp", "roce", "uec"];
+const DEFAULTS: [Kind<Transport>; 7] = [
+    ("dctcp", || Transport::Tcp(tcp(Control::Dctcp { gain: 1.0 / 16.0 }))),
+    ("newreno", || Transport::Tcp(tcp(Control::NewReno))),
+    ("cubic", || Transport::Tcp(tcp(Control::Cubic { hystart: true }))),
+    ("mptcp", || Transport::Mptcp(Mptcp { tcp: tcp(Control::NewReno), ..Mptcp::plain() })),
+    ("udp", || Transport::Udp(Udp { rate: UDP_RATE, payload_bytes_max: None })),
+    ("roce", || Transport::Roce(rdma::roce(rdma::CONTROLS[0]))),
+    ("uec", || Transport::Uec(Uec::DEFAULT)),
+];
+
+/// Names of the kinds.
+pub(crate) const KINDS: [&str; DEFAULTS.len()] = names(&DEFAULTS);
 
 /// Couplings of MPTCP's windows.
 const COUPLINGS: [&str; 2] = ["lia", "uncoupled"];
 
 /// Transports that together have every key, each with its name on the reference page.
 pub(crate) fn variants() -> Vec<(&'static str, Transport)> {
-    let mut variants: Vec<(&'static str, Transport)> = KINDS.map(|kind| (kind, of_kind(kind))).to_vec();
+    let mut variants: Vec<(&'static str, Transport)> =
+        DEFAULTS.map(|(kind, default)| (kind, default())).to_vec();
     for (name, control) in
         [("roce with timely", "timely"), ("roce with swift", "swift"), ("roce with hpcc", "hpcc")]
     {
@@ -36,18 +49,7 @@ pub(crate) fn variants() -> Vec<(&'static str, Transport)> {
 
 /// A transport of this kind with the defaults of every key.
 pub(crate) fn of_kind(kind: &str) -> Transport {
-    match kind {
-        "newreno" => Transport::Tcp(tcp(Control::NewReno)),
-        "cubic" => Transport::Tcp(tcp(Control::Cubic { hystart: true })),
-        "dctcp" => Transport::Tcp(tcp(Control::Dctcp { gain: 1.0 / 16.0 })),
-        "mptcp" => Transport::Mptcp(Mptcp { tcp: tcp(Control::NewReno), ..Mptcp::plain() }),
-        "roce" => Transport::Roce(rdma::roce(rdma::CONTROLS[0])),
-        "uec" => Transport::Uec(Uec::DEFAULT),
-        _ => Transport::Udp(Udp {
-            rate: Rate::from_bps(1_000_000_000).unwrap_or(SLOWEST),
-            payload_bytes_max: None,
-        }),
-    }
+    defaults(&DEFAULTS, kind)
 }
 
 fn tcp(control: Control) -> Tcp {
@@ -73,7 +75,7 @@ fn tcp(control: Control) -> Tcp {
     }
 }
 
-const SLOWEST: Rate = match Rate::from_bps(Rate::LEAST_BPS) {
+const UDP_RATE: Rate = match Rate::from_bps(1_000_000_000) {
     Some(rate) => rate,
     None => unreachable!(),
 };
@@ -81,14 +83,14 @@ const SLOWEST: Rate = match Rate::from_bps(Rate::LEAST_BPS) {
 fn kind_of(transport: &Transport) -> &'static str {
     match transport {
         Transport::Tcp(tcp) => match tcp.control {
-            Control::Dctcp { .. } => KINDS[0],
-            Control::NewReno => KINDS[1],
-            Control::Cubic { .. } => KINDS[2],
+            Control::Dctcp { .. } => "dctcp",
+            Control::NewReno => "newreno",
+            Control::Cubic { .. } => "cubic",
         },
-        Transport::Mptcp(_) => KINDS[3],
-        Transport::Udp(_) => KINDS[4],
-        Transport::Roce(_) => KINDS[5],
-        Transport::Uec(_) => KINDS[6],
+        Transport::Mptcp(_) => "mptcp",
+        Transport::Udp(_) => "udp",
+        Transport::Roce(_) => "roce",
+        Transport::Uec(_) => "uec",
     }
 }
 

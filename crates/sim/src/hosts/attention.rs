@@ -2,9 +2,10 @@
 
 use super::Hosts;
 use crate::connections::{Message, connection_slot};
-use crate::network::{Ended, Fate, Network};
-use crate::transport::Transport;
-use crate::{Carrier, Framing, Kind, Packet};
+use crate::flow_record::Fate;
+use crate::network::{Ended, Network};
+use crate::transport::{MessagePosition, Transport};
+use crate::{Framing, Kind, Packet};
 use anabranch_traffic::Flow;
 use std::collections::hash_map::Entry;
 
@@ -34,7 +35,15 @@ pub(super) fn note_opening(
     network: &mut Network,
 ) {
     if let Some(recorder) = &mut network.recorder {
-        let carrier = Carrier::of(transport, framing, name, message.end);
+        // A message that is alone on its queue pair, unless the recorder hears of others.
+        let position = MessagePosition {
+            queue_pair: name,
+            messages_before: 0,
+            packets_before: 0,
+            message_bytes: message.end,
+            packet_bytes: transport.payload_bytes_max(framing),
+        };
+        let carrier = transport.protocol().carrier(position);
         recorder.opened(name, message.flow, [flow.src, flow.dst], carrier);
     }
 }
@@ -61,7 +70,7 @@ impl Hosts<'_> {
     #[cold]
     pub(super) fn takes_trimmed(&self, packet: &Packet) -> bool {
         let connection = self.connections.last_user(packet.connection);
-        self.transports[usize::from(connection.transport)].takes_trimmed()
+        self.transports[usize::from(connection.transport)].protocol().takes_trimmed()
     }
 
     /// Counts what became of a segment for the flow that it is of.

@@ -28,7 +28,8 @@ impl Hosts<'_> {
     /// What applications have received so far counts no longer.
     pub(crate) fn omit(&mut self) {
         for connection in Self::in_use(&self.connections, &self.striped) {
-            connection.write_received(self.flows.record(connection.message.flow));
+            let transport = &self.transports[usize::from(connection.transport)];
+            connection.write_received(transport, self.flows.record(connection.message.flow));
         }
         self.receive_multipath();
         self.receive_parts();
@@ -38,8 +39,9 @@ impl Hosts<'_> {
     /// Writes down the counters of the flows that are still open.
     pub(crate) fn finish(&mut self) {
         for connection in Self::in_use(&self.connections, &self.striped) {
-            self.refused.not_ready += u64::from(connection.counters().0.not_ready);
-            connection.write_counters(self.flows.record(connection.message.flow));
+            let transport = &self.transports[usize::from(connection.transport)];
+            let record = self.flows.record(connection.message.flow);
+            self.refused.not_ready += u64::from(connection.write_counters(transport, record));
         }
         self.finish_multipath();
         self.finish_parts();

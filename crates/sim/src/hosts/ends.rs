@@ -1,10 +1,75 @@
-//! Ends of a connection: both its hosts hear when a flow begins on it and when it is closed.
+//! Ends of flows and of their connections: both hosts of one hear when a flow begins on it and when it is closed.
 
 use super::Hosts;
 use crate::door::Opened;
 use crate::network::{Address, Network};
+use crate::transport::Completion;
 
 impl Hosts<'_> {
+    /// The last byte of a flow was handed to the application.
+    pub(super) fn deliver_last(&mut self, name: u32, network: &mut Network) {
+        let Some(connection) = self.connections.get(name) else { return };
+        let flow = connection.message.flow;
+        let is_whole = self.striped.delivered(flow, &mut connection.message.delivered);
+        if !is_whole {
+            return;
+        }
+        let record = self.flows.record(flow);
+        record.fct_ps = network.now_ps - record.start_ps;
+        self.finished += 1;
+        self.hopeful -= 1;
+        self.start_waiting(flow, network);
+    }
+
+    /// Nothing of a flow is left: its counters are final and its connection is free, or idle.
+    pub(super) fn end(&mut self, name: u32, network: &mut Network) {
+        let Some(connection) = self.connections.get(name) else { return };
+        if self.striped.carries(connection.message.flow) {
+            return self.end_part(name, network);
+        }
+        // A late acknowledgement on an idle connection ends nothing: its message has ended before.
+        if std::mem::replace(&mut connection.message.ended, true) {
+            return;
+        }
+        if !connection.message.delivered {
+            // Datagrams, of which some are lost: nobody sends them again.
+            self.hopeful -= 1;
+        }
+        let message = connection.message;
+        let transport = &self.transports[usize::from(connection.transport)];
+        let record = self.flows.record(message.flow);
+        self.refused.not_ready += u64::from(connection.write_counters(transport, record));
+        let leaves_some = record.left_packets() > 0;
+        let keeps = transport.protocol().is_persistent() && self.flows.flow(message.flow).path.is_none();
+        if leaves_some {
+            self.past.entry(name).or_default().push((message.first, message.flow));
+        } else {
+            self.flows.end(message.flow);
+        }
+        if keeps {
+            self.connections.keep_idle(name);
+        } else {
+            self.close(name, network);
+        }
+    }
+
+    /// All that a connection sent is acknowledged: its flow ends if its last byte was delivered, and has finished by that
+    /// where the transport counts so.
+    pub(super) fn acknowledged(
+        &mut self,
+        name: u32,
+        (transport, is_delivered): (u8, bool),
+        network: &mut Network,
+    ) {
+        if !is_delivered {
+            match self.transports[usize::from(transport)].protocol().completion() {
+                Completion::Delivered => return,
+                Completion::Acknowledged => self.deliver_last(name, network),
+            }
+        }
+        self.end(name, network);
+    }
+
     /// Closes a connection, and tells the load balancer of both its hosts.
     pub(super) fn close(&mut self, name: u32, network: &mut Network) {
         let Address { host, destination, .. } = self.connections.last_user(name).sending.address;

@@ -2,10 +2,10 @@
 
 use super::Hosts;
 use super::windows::Allowance;
-use crate::connections::{AnyReceiver, AnySender, Connection, Message, Outlet, Subflow};
+use crate::connections::{Connection, Message, Outlet, Subflow};
 use crate::network::Network;
 use crate::transport::mptcp::{Coupling, DataStream, Pace, interval_bytes};
-use crate::transport::{Host, ReceiverCounters, SenderCounters, Transport};
+use crate::transport::{Host, ReceiverCounters, Sender, SenderCounters, SendingHalf, Stored};
 use crate::{Kind, Packet, SimulationError};
 
 /// A flow of MPTCP.
@@ -192,8 +192,11 @@ impl Hosts<'_> {
         let Multipath { data, connections, paces, .. } = &mut self.multipaths.all[subflow.multipath as usize];
         let at = usize::from(subflow.index);
         let Some(connection) = self.connections.get(connections[at]) else { return };
-        let Transport::Mptcp(mptcp) = &self.transports[usize::from(connection.transport)] else { return };
-        let (AnySender::Stream(sender), outlet) = connection.sender(network) else { return };
+        let Some(mptcp) = self.transports[usize::from(connection.transport)].mptcp() else {
+            return;
+        };
+        let (end, outlet) = connection.sender(network);
+        let Some(sender) = Sender::of_mut(end) else { return };
         let mut feed = Feed { outlet, data, index: subflow.index };
         if mptcp.coupling == Coupling::Lia {
             sender.link(interval_bytes(paces));
@@ -252,15 +255,12 @@ impl Hosts<'_> {
         let (mut sent, mut received) = (SenderCounters::default(), ReceiverCounters::default());
         let mut flow = 0;
         for &name in connections {
-            let Some(Connection { sending, receiving, message, .. }) = self.connections.get(name) else {
-                continue;
-            };
-            flow = message.flow;
-            if let (AnySender::Stream(sender), AnyReceiver::Stream(receiver)) = (&sending.end, &receiving.end)
-            {
-                sent.add(&sender.counters());
-                received.add(&receiver.counters());
-            }
+            let Some(connection) = self.connections.get(name) else { continue };
+            flow = connection.message.flow;
+            let (of_sender, of_receiver) =
+                connection.counters(&self.transports[usize::from(connection.transport)]);
+            sent.add(&of_sender);
+            received.add(&of_receiver);
         }
         sent.retransmitted_packets += data.reinjected_packets;
         let record = self.flows.record(flow);

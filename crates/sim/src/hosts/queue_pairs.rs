@@ -7,11 +7,11 @@
 use super::Hosts;
 use super::windows::Allowance;
 use crate::SimulationError;
-use crate::connections::{AnySender, Message};
+use crate::connections::Message;
 use crate::network::Network;
 use crate::timers::Timer;
 use crate::transport::control::Kept;
-use crate::transport::{QueuePairMode, QueuePairs, ReceiverCounters, SenderCounters, Transport};
+use crate::transport::{QueuePairMode, QueuePairs, ReceiverCounters, SenderCounters};
 use anabranch_split::picks::mix;
 use anabranch_traffic::Flow;
 use std::collections::{HashMap, VecDeque};
@@ -191,15 +191,7 @@ impl Hosts<'_> {
         });
         let Some(connection) = self.connections.get(name) else { return Ok(()) };
         let (end, mut outlet) = connection.sender(network);
-        match (end, transport) {
-            (AnySender::Roce(sender), Transport::Roce(roce)) => {
-                sender.begin(roce, self.framing, bytes, kept, &mut outlet);
-            }
-            (AnySender::Uec(sender), Transport::Uec(uec)) => {
-                sender.begin(uec, self.framing, bytes, kept, &mut outlet);
-            }
-            _ => {}
-        }
+        end.begin(transport, self.framing, bytes, kept, &mut outlet);
         self.watch(name, network);
         Ok(())
     }
@@ -218,11 +210,8 @@ impl Hosts<'_> {
         if let Some(kept) = self.striped.kept.get_mut(&(src, dst, transport)) {
             let queue = &mut kept.pairs[queue_pair];
             queue.busy = false;
-            queue.kept = match &mut connection.sending.end {
-                AnySender::Roce(sender) => Some(sender.keep()),
-                AnySender::Uec(sender) => Some(sender.keep()),
-                AnySender::Stream(_) | AnySender::Datagrams(_) => None,
-            };
+            let transport = &self.transports[usize::from(transport)];
+            queue.kept = connection.sending.end.keep(transport);
             if let Some(&(next, _)) = queue.waiting.front() {
                 network.wake_at(network.now_ps, Timer::Start(next));
             }
@@ -261,9 +250,10 @@ impl Hosts<'_> {
     fn write_parts(&mut self, flow: u32) {
         let Some(parts) = self.striped.messages.get(&flow) else { return };
         let (mut sent, mut received) = (SenderCounters::default(), ReceiverCounters::default());
+        let transport = &self.transports[usize::from(self.flows.flow(flow).transport)];
         for part in &parts.begun {
             let Some(connection) = self.connections.get(part.connection) else { continue };
-            let (of_sender, of_receiver) = connection.counters();
+            let (of_sender, of_receiver) = connection.counters(transport);
             sent.add(&of_sender);
             received.add(&of_receiver);
         }
@@ -274,7 +264,9 @@ impl Hosts<'_> {
 
     fn write_received_parts(&mut self, flow: u32) {
         let Some(parts) = self.striped.messages.get(&flow) else { return };
-        let received = |part: &Part| self.connections.get(part.connection).map(|part| part.received_bytes());
+        let transport = &self.transports[usize::from(self.flows.flow(flow).transport)];
+        let received =
+            |part: &Part| self.connections.get(part.connection).map(|part| part.received_bytes(transport));
         self.flows.record(flow).received_bytes = parts.begun.iter().filter_map(received).sum();
     }
 

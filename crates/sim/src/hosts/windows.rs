@@ -2,24 +2,16 @@
 
 use super::Hosts;
 use crate::WindowSample;
-use crate::connections::AnySender;
 use crate::network::Network;
-use crate::transport::Transport;
+use crate::transport::Bounds;
 
 /// Bits of a byte times picoseconds of a second.
 const BIT_PS_PER_BYTE_S: u128 = 8_000_000_000_000;
 
-/// Bounds of one sender.
+/// Bounds of one sender, and its link's rate in bits per second.
 #[derive(Clone, Copy)]
 pub(super) struct Allowance {
-    /// Bytes in flight; `u64::MAX` if only the rate is bounded.
-    window_bytes: u64,
-    /// Rate in bits per second; `u64::MAX` if only the window, or the link, bounds it.
-    rate_bps: u64,
-    /// Round trip as it is now, in picoseconds; 0 before TCP has measured one.
-    rtt_ps: u64,
-    /// Round trip of the empty fabric, in picoseconds; 0 where the transport does not know it.
-    empty_rtt_ps: u64,
+    bounds: Bounds,
     link_bps: u64,
 }
 
@@ -29,21 +21,21 @@ pub(super) type Stated = (u64, u64, bool);
 impl Allowance {
     /// Rate in bits per second, at most the link's; `None` if it depends on a round trip that is not known.
     fn rate_bps(&self) -> Option<u64> {
-        let by_window = match (self.window_bytes, self.rtt_ps) {
+        let by_window = match (self.bounds.window_bytes, self.bounds.rtt_ps) {
             (u64::MAX, _) => u64::MAX,
-            (_, 0) if self.rate_bps == u64::MAX => return None,
+            (_, 0) if self.bounds.rate_bps == u64::MAX => return None,
             (_, 0) => u64::MAX,
             (bytes, rtt_ps) => saturated(u128::from(bytes) * BIT_PS_PER_BYTE_S / u128::from(rtt_ps)),
         };
-        Some(by_window.min(self.rate_bps).min(self.link_bps))
+        Some(by_window.min(self.bounds.rate_bps).min(self.link_bps))
     }
 
     /// Window in bytes; where there is none, what the rate sends in a round trip of the empty fabric, if that is known.
     fn window_bytes(&self) -> Option<u64> {
-        match (self.window_bytes, self.empty_rtt_ps) {
+        match (self.bounds.window_bytes, self.bounds.empty_rtt_ps) {
             (u64::MAX, 0) => None,
             (u64::MAX, rtt_ps) => {
-                let rate_bps = self.rate_bps.min(self.link_bps);
+                let rate_bps = self.bounds.rate_bps.min(self.link_bps);
                 Some(saturated(u128::from(rate_bps) * u128::from(rtt_ps) / BIT_PS_PER_BYTE_S))
             }
             (bytes, _) => Some(bytes),
@@ -74,20 +66,9 @@ impl Hosts<'_> {
     /// Bounds of the sender of a connection.
     pub(super) fn allowance(&self, name: u32, network: &Network) -> Option<Allowance> {
         let connection = self.connections.peek(name)?;
-        let (window_bytes, rate_bps, rtt_ps, empty_rtt_ps) =
-            match (&connection.sending.end, &self.transports[usize::from(connection.transport)]) {
-                (AnySender::Stream(sender), _) => (sender.window_bytes(), u64::MAX, sender.rtt_ps(), 0),
-                (AnySender::Roce(sender), Transport::Roce(roce)) => {
-                    (sender.window_bytes(), sender.rate_bps(), sender.rtt_ps(), roce.rtt_ps)
-                }
-                (AnySender::Uec(sender), Transport::Uec(uec)) => {
-                    (sender.window_bytes(), u64::MAX, sender.rtt_ps(), uec.rtt_ps)
-                }
-                (AnySender::Datagrams(_), Transport::Udp(udp)) => (u64::MAX, udp.rate.bps(), 0, 0),
-                _ => return None,
-            };
+        let bounds = connection.sending.end.bounds(&self.transports[usize::from(connection.transport)]);
         let link_bps = network.ports[connection.sending.address.port as usize].rate_bps();
-        Some(Allowance { window_bytes, rate_bps, rtt_ps, empty_rtt_ps, link_bps })
+        Some(Allowance { bounds, link_bps })
     }
 
     /// Writes down the sums over the senders of a watched flow, if they have changed.
@@ -99,7 +80,7 @@ impl Hosts<'_> {
         let link_bps = allowances.iter().map(|one| one.link_bps).max().unwrap_or(0);
         let rate_bps = sum(Allowance::rate_bps).map(|bps| bps.min(link_bps));
         let stated = allowances.iter().fold((0, 0, rate_bps.is_some()), |(bytes, bps, known), one| {
-            (one.window_bytes.saturating_add(bytes), one.rate_bps.saturating_add(bps), known)
+            (one.bounds.window_bytes.saturating_add(bytes), one.bounds.rate_bps.saturating_add(bps), known)
         });
         if last.replace(stated) != Some(stated) {
             let window_bytes = sum(Allowance::window_bytes);

@@ -1,10 +1,11 @@
 //! Network with ports that tell classes apart: frames come in, are served, arrive; pauses are sent and obeyed.
 
-use super::{Fate, Network, source};
+use super::{Network, source};
 use crate::classed::{Admitted, Classed, PAUSE_BYTES, PAUSES, PauseFrame, Waiting, trim};
+use crate::flow_record::Fate;
 use crate::slab::PacketId;
+use crate::telemetry::Hop;
 use crate::timers::Timer;
-use crate::transport::control::Hop;
 use crate::{Class, EventKind, Kind, Packet, PortRecord, marks};
 use anabranch_fabric::{MarkAt, Refresh};
 

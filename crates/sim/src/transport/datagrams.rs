@@ -1,55 +1,80 @@
 //! Datagrams at a constant rate (RFC 768): nothing comes back.
 
-use super::{Host, ReceiverCounters, SenderCounters, Udp};
+use super::control::Kept;
+use super::protocol::{Bounds, Protocol, ReceivingHalf, Reception, Refusal, SendingHalf};
+use super::{Host, Pace, ReceiverCounters, SenderCounters};
 use crate::{Framing, Kind, Packet};
+
+/// Settings of UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Udp {
+    /// Rate of frames on the link, preamble and gap included; the host's own link bounds it.
+    pub rate: anabranch_fabric::Rate,
+    /// Largest payload of a datagram, where it is less than [`Framing::payload_bytes_max`].
+    pub payload_bytes_max: Option<u16>,
+}
+
+impl Protocol for Udp {
+    fn payload_bytes_max(&self) -> Option<u16> {
+        self.payload_bytes_max
+    }
+
+    fn set_payload_bytes_max(&mut self, bytes: Option<u16>) {
+        self.payload_bytes_max = bytes;
+    }
+
+    fn set_pace(&mut self, _pace: Pace) -> Result<(), Refusal> {
+        Err(("UDP has a rate of its own", "give the rate in its transport alone"))
+    }
+
+    fn is_reliable(&self) -> bool {
+        false
+    }
+}
 
 /// The sending half.
 #[derive(Clone, Debug, Default)]
-pub struct Datagrams {
+pub(crate) struct Datagrams {
     sent: u64,
     written: u64,
     /// When the next may begin.
     next_at_ps: u64,
     waits: bool,
-    /// Counters so far.
-    pub counters: SenderCounters,
+    counters: SenderCounters,
 }
 
-impl Datagrams {
-    /// One that has sent nothing.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Resets to a new sender.
-    pub fn reset(&mut self) {
-        *self = Self::default();
-    }
-
-    /// Whether all written bytes are sent.
-    #[must_use]
-    pub fn idle(&self) -> bool {
-        self.sent == self.written
-    }
-
-    /// Appends bytes; they leave at the rate of `udp`.
-    pub fn write<H: Host>(&mut self, udp: &Udp, framing: Framing, bytes: u64, host: &mut H) {
+impl SendingHalf<Udp> for Datagrams {
+    fn begin<H: Host>(&mut self, udp: &Udp, framing: Framing, bytes: u64, _: Option<Kept>, host: &mut H) {
         self.written += bytes;
         self.send(udp, framing, host);
     }
 
-    /// A wake-up.
-    pub fn wake<H: Host>(&mut self, udp: &Udp, framing: Framing, host: &mut H) {
+    /// Nothing comes back.
+    fn receive<H: Host>(&mut self, _: &Udp, _: Framing, _: &Packet, _: &mut H) {}
+
+    fn wake<H: Host>(&mut self, udp: &Udp, framing: Framing, host: &mut H) {
         self.waits = false;
         self.send(udp, framing, host);
     }
 
-    /// The host's card has room again.
-    pub fn resume<H: Host>(&mut self, udp: &Udp, framing: Framing, host: &mut H) {
+    fn resume<H: Host>(&mut self, udp: &Udp, framing: Framing, host: &mut H) {
         self.send(udp, framing, host);
     }
 
+    fn is_idle(&self) -> bool {
+        self.sent == self.written
+    }
+
+    fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    fn bounds(&self, udp: &Udp) -> Bounds {
+        Bounds { window_bytes: u64::MAX, rate_bps: udp.rate.bps(), rtt_ps: 0, empty_rtt_ps: 0 }
+    }
+}
+
+impl Datagrams {
     /// Sends like a socket that blocks: what has no room waits, and the time is lost.
     fn send<H: Host>(&mut self, udp: &Udp, framing: Framing, host: &mut H) {
         let now_ps = host.now_ps();
@@ -83,33 +108,21 @@ impl Datagrams {
 
 /// The receiving half.
 #[derive(Clone, Debug, Default)]
-pub struct DatagramReceiver {
+pub(crate) struct DatagramReceiver {
     delivered: u64,
     highest: u64,
-    /// Counters so far.
-    pub counters: ReceiverCounters,
+    counters: ReceiverCounters,
 }
 
-impl DatagramReceiver {
-    /// One that has received nothing.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Resets to a new receiver.
-    pub fn reset(&mut self) {
-        *self = Self::default();
-    }
-
-    /// Bytes that arrived, in whatever order.
-    #[must_use]
-    pub fn delivered(&self) -> u64 {
-        self.delivered
-    }
-
-    /// Takes a [`Kind::Datagram`].
-    pub fn receive(&mut self, packet: &Packet) {
+impl ReceivingHalf<Udp> for DatagramReceiver {
+    fn receive<H: Host>(
+        &mut self,
+        _: &Udp,
+        _: Framing,
+        packet: &Packet,
+        _: impl FnOnce() -> bool,
+        _: &mut H,
+    ) -> Reception {
         self.counters.count(packet);
         if packet.seq >= self.highest {
             self.highest = packet.seq;
@@ -117,5 +130,14 @@ impl DatagramReceiver {
             self.counters.reordered_packets += 1;
         }
         self.delivered += u64::from(packet.payload_bytes);
+        Reception::Taken
+    }
+
+    fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    fn counters(&self) -> ReceiverCounters {
+        self.counters
     }
 }

@@ -38,6 +38,7 @@ impl Dctcp {
     }
 
     /// Estimated fraction of marked bytes.
+    #[cfg(test)]
     pub(super) fn alpha(&self) -> f64 {
         self.alpha
     }

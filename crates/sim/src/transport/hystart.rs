@@ -1,7 +1,7 @@
 //! HyStart as Linux has it (Ha and Rhee, "Taming the elephants", 2011): slow start ends when acknowledgements of one
 //! round come in a train as long as half a round trip, or when the round trip begins to grow.
 
-use super::congestion::Acked;
+use super::acked::Acked;
 
 /// Windows below so many segments are not tested.
 const WINDOW_MIN: u64 = 16;

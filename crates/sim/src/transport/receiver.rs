@@ -2,56 +2,14 @@
 
 use super::delayed_ack::DelayedAck;
 use super::echo::Echo;
+use super::protocol::{ReceivingHalf, Reception};
 use super::ranges::Ranges;
 use super::reorder::{Hold, Segment};
 use super::sack::Recent;
-use super::{Context, Host, Reorder, Tcp};
+use super::tcp::Context;
+use super::{Host, ReceiverCounters, Reorder, Tcp};
 use crate::{Framing, Kind, Packet, marks};
 use anabranch_split::prefetch::prefetch;
-
-/// Counters of a receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct ReceiverCounters {
-    /// Payload bytes that arrived, duplicates included.
-    pub delivered_bytes: u64,
-    /// Segments that arrived, duplicates included.
-    pub delivered_packets: u64,
-    /// Segments that the network delivered behind a later one, retransmissions aside.
-    pub reordered_packets: u64,
-    /// Segments that arrived with a congestion mark.
-    pub marked_packets: u64,
-    /// Which of [`Packet::path`] modulo 256 were seen, a bit each.
-    pub path_set: [u64; 4],
-}
-
-impl ReceiverCounters {
-    /// Distinct paths, at most 256.
-    #[must_use]
-    pub fn paths(&self) -> u32 {
-        self.path_set.iter().map(|word| word.count_ones()).sum()
-    }
-
-    /// Counts what another counted as well.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.delivered_bytes += other.delivered_bytes;
-        self.delivered_packets += other.delivered_packets;
-        self.reordered_packets += other.reordered_packets;
-        self.marked_packets += other.marked_packets;
-        for (mine, others) in self.path_set.iter_mut().zip(other.path_set) {
-            *mine |= others;
-        }
-    }
-
-    /// A segment or datagram from the network.
-    #[inline(always)]
-    pub(super) fn count(&mut self, packet: &Packet) {
-        self.delivered_bytes += u64::from(packet.payload_bytes);
-        self.delivered_packets += 1;
-        let path = usize::from(packet.path & 255);
-        self.path_set[path / 64] |= 1 << (path % 64);
-        self.marked_packets += u64::from(packet.marks & marks::EXPERIENCED != 0);
-    }
-}
 
 /// What most receivers never need: segments beyond a gap, the reordering layer, and counters of the kind. It stands apart
 /// from the receiver, and a connection that does not need it does not touch it.
@@ -83,7 +41,7 @@ impl Disorder {
 /// What every segment touches is in two cache lines, together with the address before it ([`crate::connections`]).
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Receiver {
+pub(crate) struct Receiver {
     /// Next byte expected.
     expected: u64,
     /// Highest first byte of any segment.
@@ -104,21 +62,58 @@ pub struct Receiver {
 
 const _: () = assert!(size_of::<Receiver>() <= 88);
 
-impl Receiver {
-    /// One that has received nothing.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+impl ReceivingHalf<Tcp> for Receiver {
+    /// Takes a [`Kind::Syn`] or a [`Kind::Data`].
+    #[inline(always)]
+    fn receive<H: Host>(
+        &mut self,
+        tcp: &Tcp,
+        framing: Framing,
+        packet: &Packet,
+        _: impl FnOnce() -> bool,
+        host: &mut H,
+    ) -> Reception {
+        let cx = Context { tcp, framing };
+        if packet.kind == Kind::Syn {
+            answer_syn(cx, packet, host);
+            return Reception::Heard;
+        }
+        self.count(packet);
+        let segment = Segment {
+            seq: packet.seq,
+            stamp_ns: packet.stamp_ns,
+            payload_bytes: packet.payload_bytes,
+            marks: packet.marks,
+        };
+        if cx.tcp.reorder == Reorder::None {
+            self.take(cx, segment, host);
+        } else {
+            self.take_through_hold(cx, segment, host);
+        }
+        self.arm(cx, host);
+        Reception::Taken
     }
 
-    /// Resets to a new receiver; what is allocated stays, and is not touched.
-    pub fn reset(&mut self) {
-        *self = Self { disorder: self.disorder.take(), ..Self::default() };
+    fn wake<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
+        let cx = Context { tcp, framing };
+        let now_ps = host.now_ps();
+        while let Some(segment) =
+            self.known_disorder_mut().and_then(|disorder| disorder.hold.expired(cx, now_ps))
+        {
+            self.take(cx, segment, host);
+        }
+        if self.delayed.due_at_ps() <= now_ps {
+            self.acknowledge(cx, host);
+        }
+        self.arm(cx, host);
     }
 
-    /// Counters so far.
-    #[must_use]
-    pub fn counters(&self) -> ReceiverCounters {
+    #[inline]
+    fn delivered(&self) -> u64 {
+        self.expected
+    }
+
+    fn counters(&self) -> ReceiverCounters {
         let (reordered_packets, [second, third, fourth]) = self
             .known_disorder()
             .map_or((0, [0; 3]), |disorder| (disorder.reordered_packets, disorder.more_paths));
@@ -131,8 +126,7 @@ impl Receiver {
         }
     }
 
-    /// Goes on counting from these counters.
-    pub(crate) fn set_counters(&mut self, counters: &ReceiverCounters) {
+    fn set_counters(&mut self, counters: &ReceiverCounters) {
         let &ReceiverCounters {
             delivered_bytes,
             delivered_packets,
@@ -149,6 +143,19 @@ impl Receiver {
             disorder.reordered_packets = reordered_packets;
             disorder.more_paths = more_paths;
         }
+    }
+}
+
+impl Receiver {
+    /// One that has received nothing.
+    #[must_use]
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Resets to a new receiver; what is allocated stays, and is not touched.
+    pub(crate) fn reset(&mut self) {
+        *self = Self { disorder: self.disorder.take(), ..Self::default() };
     }
 
     /// A segment from the network.
@@ -201,51 +208,6 @@ impl Receiver {
         if let Some(disorder) = &mut self.disorder {
             disorder.reset();
         }
-    }
-
-    /// Contiguous bytes handed to the application.
-    #[inline]
-    #[must_use]
-    pub fn delivered(&self) -> u64 {
-        self.expected
-    }
-
-    /// Takes a [`Kind::Syn`] or a [`Kind::Data`].
-    #[inline(always)]
-    pub fn receive<H: Host>(&mut self, tcp: &Tcp, framing: Framing, packet: &Packet, host: &mut H) {
-        let cx = Context { tcp, framing };
-        if packet.kind == Kind::Syn {
-            answer_syn(cx, packet, host);
-            return;
-        }
-        self.count(packet);
-        let segment = Segment {
-            seq: packet.seq,
-            stamp_ns: packet.stamp_ns,
-            payload_bytes: packet.payload_bytes,
-            marks: packet.marks,
-        };
-        if cx.tcp.reorder == Reorder::None {
-            self.take(cx, segment, host);
-        } else {
-            self.take_through_hold(cx, segment, host);
-        }
-        self.arm(cx, host);
-    }
-
-    /// A wake-up.
-    pub fn wake<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
-        let cx = Context { tcp, framing };
-        let now_ps = host.now_ps();
-        while let Some(segment) =
-            self.known_disorder_mut().and_then(|disorder| disorder.hold.expired(cx, now_ps))
-        {
-            self.take(cx, segment, host);
-        }
-        if self.delayed.due_at_ps() <= now_ps {
-            self.acknowledge(cx, host);
-        }
-        self.arm(cx, host);
     }
 
     fn take_through_hold<H: Host>(&mut self, cx: Context<'_>, segment: Segment, host: &mut H) {

@@ -1,8 +1,7 @@
 //! Score-based picks of eight flows at once, on x86-64 with AVX2 and FMA. Each lane is a flow; members are scored in
 //! turn.
 
-use super::lanes::settle;
-use super::rendezvous_bound::{BUMP, ERROR, FAITHFUL};
+use super::rendezvous_bound::{BUMP, ERROR, FAITHFUL, settle};
 use super::{rendezvous, score, score16};
 use core::arch::x86_64::*;
 

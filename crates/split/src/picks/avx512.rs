@@ -1,8 +1,7 @@
 //! Score-based picks of sixteen flows at once, on x86-64 with AVX-512 F: [`super::avx2`] with masks from comparisons
 //! and with rotation instructions.
 
-use super::lanes::settle;
-use super::rendezvous_bound::{BUMP, ERROR, FAITHFUL};
+use super::rendezvous_bound::{BUMP, ERROR, FAITHFUL, settle};
 use super::{rendezvous, score, score16};
 use core::arch::x86_64::*;
 

@@ -4,7 +4,7 @@
 use super::{Rendezvous, Score, Score16, each, rendezvous, score, score16};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
-use crate::{Packet, Pick, Still};
+use crate::Still;
 
 /// Makes a batch of `$scheme`: blocks by `$kernel` of the widest instruction set that there is, the remaining flows one
 /// by one.
@@ -61,21 +61,6 @@ batch! {
 /// Picks by [`Rendezvous`] for one packet of each flow, in integers alone.
 pub fn rendezvous_portable(plan: &[rendezvous::Entry], flows: &[u64], out: &mut [u16]) {
     each::<Rendezvous, _>(plan, &mut (), &mut Still, flows, out);
-}
-
-/// Repeats the lanes that are not `certain` with the integer pick.
-#[cold]
-#[cfg(target_arch = "x86_64")]
-pub(super) fn settle<const L: usize>(
-    plan: &[rendezvous::Entry],
-    flows: &[u64; L],
-    certain: impl Fn(usize) -> bool,
-    picks: &mut [u16; L],
-) {
-    for lane in (0..L).filter(|&lane| !certain(lane)) {
-        let mut packet = Packet { flow: flows[lane], bytes: 1, ..Packet::default() };
-        picks[lane] = Rendezvous::pick(plan, &mut (), &mut packet, &mut Still);
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,9 @@
-//! Bounds of logarithms in single precision, which the SIMD twins of rendezvous trust.
+//! Bounds of logarithms in single precision, which the SIMD twins of rendezvous trust, and the pick where they leave doubt.
+
+#[cfg(target_arch = "x86_64")]
+use super::{Rendezvous, rendezvous};
+#[cfg(target_arch = "x86_64")]
+use crate::{Packet, Pick, Still};
 
 /// Bound of the error of the approximate `-log2 U` for hashes of [`FAITHFUL`] and more: fit 1.6e-5, dropped low bit
 /// 8e-6, single-precision rounding below 1e-5, the integer table's own 5e-8.
@@ -9,6 +14,21 @@ pub(super) const FAITHFUL: u32 = 1 << 18;
 
 /// Polynomial for `(log2(1 + f) - f) / (f (1 - f))` on [0, 1], fitted so that the product is off by at most 1.55e-5.
 pub(super) const BUMP: [f32; 4] = [0.441_916_05, -0.267_173_38, 0.148_416_14, -0.045_143_68];
+
+/// Repeats the lanes that are not `certain` with the integer pick.
+#[cold]
+#[cfg(target_arch = "x86_64")]
+pub(super) fn settle<const L: usize>(
+    plan: &[rendezvous::Entry],
+    flows: &[u64; L],
+    certain: impl Fn(usize) -> bool,
+    picks: &mut [u16; L],
+) {
+    for lane in (0..L).filter(|&lane| !certain(lane)) {
+        let mut packet = Packet { flow: flows[lane], bytes: 1, ..Packet::default() };
+        picks[lane] = Rendezvous::pick(plan, &mut (), &mut packet, &mut Still);
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ mod byte_order;
 mod compression;
 mod counts;
 mod error;
+mod frame;
 mod interface;
 mod pcap;
 mod pcapng;

@@ -2,7 +2,7 @@
 
 use super::TraceError;
 use super::byte_order::ByteOrder;
-use super::reader::Frame;
+use super::frame::Frame;
 use super::window::{RECORD_MAX, Window};
 use crate::header::LinkType;
 

@@ -2,8 +2,8 @@
 
 use super::TraceError;
 use super::byte_order::ByteOrder;
+use super::frame::Frame;
 use super::interface::Interface;
-use super::reader::Frame;
 use super::window::{RECORD_MAX, Window};
 use crate::header::LinkType;
 use std::ops::Range;

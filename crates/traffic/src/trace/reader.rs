@@ -1,27 +1,19 @@
 //! Reader of captures.
 
 use super::compression::{Compression, Counted};
+use super::frame::Frame;
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
 use super::unrecognised;
 use super::window::Window;
 use super::{TraceCounts, TraceError};
 use crate::PacketRecord;
-use crate::header::{Decoded, Encapsulation, HeaderDecoder, LinkType};
+use crate::header::{Decoded, Encapsulation, HeaderDecoder};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Packet as the container gives it.
-pub(super) struct Frame<'w> {
-    pub(super) time_ns: u64,
-    pub(super) original_bytes: u64,
-    pub(super) link_type: LinkType,
-    /// Captured bytes of the packet.
-    pub(super) bytes: &'w [u8],
-}
 
 enum Container {
     Pcap(Pcap),

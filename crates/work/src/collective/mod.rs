@@ -5,6 +5,7 @@
 
 mod all_to_all;
 mod double_tree;
+mod expand;
 mod expansion;
 mod halving_doubling;
 mod hierarchical;
@@ -12,7 +13,8 @@ mod ring;
 mod steps;
 mod tree;
 
-pub use expansion::{Move, expand, expand_with_moves};
+pub use expand::{expand, expand_with_moves};
+pub use expansion::Move;
 pub use steps::steps;
 
 use crate::Part;

@@ -9,28 +9,39 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anabranch import _core
+
 LATE_WARNED_NS = 1_000_000
 SENT = ("sent_bytes", "sent_packets", "retransmitted_packets", "marked_packets", "reorderings_seen", "timeouts")
 """In the order of `tcp_info.Sent`."""
 
+SIMULATED = {name: (kind, meaning) for name, kind, meaning in _core.columns()["flows"]}
+
+
+def _column(name: str, meaning: str = "") -> tuple[str, str, str]:
+    """A column of the simulator, with a meaning of its own where it means something else here."""
+    kind, simulated = SIMULATED[name]
+    return name, kind, meaning or simulated
+
+
 COLUMNS = (
-    ("flow", "integer", "Number of the flow, in the order of the list."),
-    ("src", "integer", "Host that sends."),
-    ("dst", "integer", "Host that receives."),
-    ("size_bytes", "integer", "Payload."),
-    ("start_ns", "real", "When the list wanted it to start."),
-    ("fct_ns", "real", "From that moment to the reading of the last byte at the receiver; null if unfinished."),
+    _column("flow"),
+    _column("src", "Host that sends."),
+    _column("dst"),
+    _column("size_bytes"),
+    _column("start_ns", "When the list wanted it to start."),
+    _column("fct_ns", "From that moment to the reading of the last byte at the receiver; null if unfinished."),
     ("late_ns", "real", "How much later than that its sender acted; null if it never did."),
-    ("received_bytes", "integer", "Payload that arrived, in order."),
-    ("sent_bytes", "integer", "Payload sent, retransmissions included; null if it never started."),
-    ("sent_packets", "integer", "Segments with payload sent, retransmissions included."),
-    ("retransmitted_packets", "integer", "Segments sent again."),
-    ("marked_packets", "integer", "Segments whose congestion mark was echoed."),
+    _column("received_bytes", "Payload that arrived, in order."),
+    _column("sent_bytes", "Payload sent, retransmissions included; null if it never started."),
+    _column("sent_packets", "Segments with payload sent, retransmissions included."),
+    _column("retransmitted_packets"),
+    _column("marked_packets", "Segments whose congestion mark was echoed."),
     ("reorderings_seen", "integer", "How often the sender saw that segments had overtaken each other."),
-    ("timeouts", "integer", "Retransmission timeouts; null where the kernel does not count them by connection."),
+    _column("timeouts", "Retransmission timeouts; null where the kernel does not count them by connection."),
     ("out_of_order_packets", "integer", "Segments that arrived behind a gap, be it loss or reordering."),
     ("error", "text", "Why its connection broke; null otherwise."),
-    ("finished", "boolean", "Whether its last byte arrived in time."),
+    _column("finished", "Whether its last byte arrived in time."),
 )
 
 

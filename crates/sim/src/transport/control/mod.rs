@@ -10,6 +10,7 @@ mod nscc;
 mod swift;
 mod timely;
 
+pub use crate::telemetry::Hop;
 pub use dcqcn::{Dcqcn, DcqcnSettings};
 pub use hpcc::{Hpcc, HpccSettings};
 pub use nscc::{Nscc, NsccSettings};
@@ -37,21 +38,6 @@ impl PathFacts {
     pub fn bdp_bytes(&self) -> u64 {
         (u128::from(self.rtt_ps) * u128::from(self.rate_bps) / 8_000_000_000_000) as u64
     }
-}
-
-/// Port on the path of a packet, as in-band telemetry reports it when the packet leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Hop {
-    /// Its number.
-    pub port: u32,
-    /// Rate of its link, in bits per second.
-    pub rate_bps: u64,
-    /// Bytes that it has sent so far.
-    pub sent_bytes: u64,
-    /// Bytes that wait in it.
-    pub backlog_bytes: u64,
-    /// When, in picoseconds.
-    pub at_ps: u64,
 }
 
 /// An acknowledgement, as laws take it.

@@ -7,7 +7,8 @@ mod stream;
 pub(crate) use lia::interval_bytes;
 pub(crate) use stream::DataStream;
 
-use super::{Control, Tcp};
+use super::protocol::{Protocol, Refusal};
+use super::{Control, Pace as ApplicationPace, Tcp};
 
 /// Settings of MPTCP.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,43 @@ impl Mptcp {
     #[must_use]
     pub const fn plain() -> Self {
         Self { tcp: Tcp::plain(Control::NewReno), subflows: 8, coupling: Coupling::Lia }
+    }
+}
+
+impl Protocol for Mptcp {
+    fn payload_bytes_max(&self) -> Option<u16> {
+        self.tcp.payload_bytes_max()
+    }
+
+    fn set_payload_bytes_max(&mut self, bytes: Option<u16>) {
+        self.tcp.set_payload_bytes_max(bytes);
+    }
+
+    fn set_pace(&mut self, _pace: ApplicationPace) -> Result<(), Refusal> {
+        Err((
+            "MPTCP's connections share what a flow has to send",
+            "leave it out, or take a transport of one connection",
+        ))
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        self.tcp.check()?;
+        if self.tcp.pace.is_some() {
+            return Err(("MPTCP with a rate of its application", "take a transport of one connection"));
+        }
+        if self.subflows == 0 {
+            return Err(("MPTCP over no subflow", "give it at least one"));
+        }
+        if self.tcp.persistent {
+            return Err(("persistent subflows", "set persistent = false"));
+        }
+        if self.coupling == Coupling::Lia && self.tcp.control != Control::NewReno {
+            return Err((
+                "linked increases are those of NewReno",
+                "set the control to NewReno or the coupling to none",
+            ));
+        }
+        Ok(())
     }
 }
 

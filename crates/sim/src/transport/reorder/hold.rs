@@ -4,10 +4,10 @@
 //! one path, a gap is a loss and passes at once; only at the border of a flowcell may it be reordering. How long that is
 //! waited for adapts to what reordering took before.
 
-use super::super::{Context, Reorder, Tcp};
 use super::Segment;
 use super::patience::Patience;
 use crate::marks;
+use crate::transport::tcp::{Context, Reorder, Tcp};
 use anabranch_split::picks::flowcell;
 use std::collections::VecDeque;
 

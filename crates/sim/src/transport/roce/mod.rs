@@ -6,11 +6,17 @@
 mod receiver;
 mod sender;
 
-pub use receiver::RoceReceiver;
-pub use sender::RoceSender;
+pub(crate) use receiver::RoceReceiver;
+pub(crate) use sender::RoceSender;
 
-use super::QueuePairs;
+use super::carrier::{Carrier, MessagePosition};
 use super::control::Law;
+pub use super::protocol::Completion;
+use super::protocol::{POSTED_WHOLE, Protocol, Refusal, empty_round_trip_ps};
+pub use super::semantics::Semantics;
+use super::{Pace, QueuePairs};
+use crate::Framing;
+use anabranch_fabric::{Change, Fabric};
 
 /// Settings of RoCE. Times in picoseconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +66,46 @@ impl Roce {
     }
 }
 
+impl Protocol for Roce {
+    fn payload_bytes_max(&self) -> Option<u16> {
+        self.payload_bytes_max
+    }
+
+    fn set_payload_bytes_max(&mut self, bytes: Option<u16>) {
+        self.payload_bytes_max = bytes;
+    }
+
+    fn set_pace(&mut self, _pace: Pace) -> Result<(), Refusal> {
+        Err(POSTED_WHOLE)
+    }
+
+    fn set_times(&mut self, fabric: &Fabric, _changes: &[Change], framing: Framing) {
+        if self.rtt_ps == 0 {
+            self.rtt_ps = empty_round_trip_ps(fabric, framing, self.payload_bytes_max, self.answer_bytes);
+        }
+    }
+
+    fn reads_telemetry(&self) -> bool {
+        self.law.reads_telemetry()
+    }
+
+    fn needs_receives(&self) -> bool {
+        matches!(self.semantics, Semantics::Send { .. })
+    }
+
+    fn queue_pairs(&self) -> Option<QueuePairs> {
+        Some(self.queue_pairs)
+    }
+
+    fn completion(&self) -> Completion {
+        self.completion
+    }
+
+    fn carrier(&self, position: MessagePosition) -> Carrier {
+        Carrier::Roce(position, self.semantics)
+    }
+}
+
 /// What becomes of packets that arrive out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
@@ -84,50 +130,6 @@ pub struct Notification {
     pub in_answer: bool,
     /// Whether packets that arrive out of order count as marked, as in `conweave-ns3`.
     pub out_of_order: bool,
-}
-
-/// What a message needs at its receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Semantics {
-    /// RDMA write: nothing, it goes into memory that the sender knows.
-    Write,
-    /// Send: a receive that was posted. Where there is none, the receiver answers its first packet with RNR NAK and
-    /// discards the others, and the sender begins anew after `rnr_ps`, as often as it takes (InfiniBand specification,
-    /// section 9.7.5.2.8, with retry count 7).
-    Send {
-        /// Time that the receiver asks for, one of [`Self::RNR_TIMERS_PS`].
-        rnr_ps: u64,
-    },
-}
-
-impl Semantics {
-    /// Times that an RNR NAK can name (InfiniBand specification, table "Encoding for RNR NAK Timer Field"), ascending.
-    pub const RNR_TIMERS_PS: [u64; 32] = {
-        const UNIT_PS: u64 = 10_000_000;
-        let units = [
-            1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048,
-            3072, 4096, 6144, 8192, 12_288, 16_384, 24_576, 32_768, 49_152, 65_536,
-        ];
-        let mut times = [0; 32];
-        let mut index = 0;
-        while index < 32 {
-            times[index] = units[index] * UNIT_PS;
-            index += 1;
-        }
-        times
-    };
-
-    /// Timer 12, 0.64 ms, of NCCL and of the programs of `perftest`.
-    pub const SEND: Self = Self::Send { rnr_ps: 640_000_000 };
-}
-
-/// When a flow has finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Completion {
-    /// When its last byte is at the receiver: the completion of a receive.
-    Delivered,
-    /// When its sender knows of it: the completion of a write or send.
-    Acknowledged,
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The receiving half of a queue pair.
 
-use super::{Recovery, Roce};
+use super::{Recovery, Roce, Semantics};
 use crate::transport::ranges::Ranges;
-use crate::transport::{Host, ReceiverCounters};
+use crate::transport::{Host, ReceiverCounters, ReceivingHalf, Reception};
 use crate::{Arrivals, Framing, Kind, Packet, marks};
 
 /// The receiving half.
 #[derive(Debug, Default)]
-pub struct RoceReceiver {
+pub(crate) struct RoceReceiver {
     /// Next byte expected.
     expected: u64,
     /// What arrived beyond it, where recovery is selective.
@@ -23,22 +23,44 @@ pub struct RoceReceiver {
     posted: bool,
     /// Whether its first packet came and was answered with RNR NAK.
     refused: bool,
-    /// Counters so far.
-    pub counters: ReceiverCounters,
+    counters: ReceiverCounters,
 }
 
-impl RoceReceiver {
-    /// Contiguous bytes that arrived.
-    #[must_use]
-    pub fn delivered(&self) -> u64 {
+impl ReceivingHalf<Roce> for RoceReceiver {
+    fn receive<H: Host>(
+        &mut self,
+        roce: &Roce,
+        framing: Framing,
+        packet: &Packet,
+        has_receive: impl FnOnce() -> bool,
+        host: &mut H,
+    ) -> Reception {
+        let is_ready = match roce.semantics {
+            Semantics::Write => true,
+            Semantics::Send { .. } => self.is_ready(roce, packet, has_receive, host),
+        };
+        let is_discarded = !is_ready || self.discards(roce, packet);
+        if is_ready {
+            self.take(roce, framing, packet, host);
+        }
+        if is_discarded { Reception::Discarded } else { Reception::Taken }
+    }
+
+    fn delivered(&self) -> u64 {
         self.expected
     }
 
-    /// Whether a packet is for [`Self::receive`] under send semantics. `has_receive` says whether a receive was posted.
+    fn counters(&self) -> ReceiverCounters {
+        self.counters
+    }
+}
+
+impl RoceReceiver {
+    /// Whether a packet is to be taken under send semantics. `has_receive` says whether a receive was posted.
     /// The first packet of the message asks for it: without one it is answered by RNR NAK, and the packets behind it are
     /// discarded without an answer. Selective recovery places packets into their receive in any order, so whichever
     /// arrives first asks. Without a receive, one that is not the first of the message is discarded without an answer.
-    pub fn is_ready<H: Host>(
+    pub(super) fn is_ready<H: Host>(
         &mut self,
         roce: &Roce,
         packet: &Packet,
@@ -68,13 +90,12 @@ impl RoceReceiver {
         false
     }
 
-    /// Whether [`Self::receive`] will discard a packet: go-back-N keeps nothing that comes behind a gap.
-    pub fn discards(&self, roce: &Roce, packet: &Packet) -> bool {
+    /// Whether [`Self::take`] will discard a packet: go-back-N keeps nothing that comes behind a gap.
+    fn discards(&self, roce: &Roce, packet: &Packet) -> bool {
         matches!(roce.recovery, Recovery::GoBackN { .. }) && packet.seq > self.expected
     }
 
-    /// Takes a packet.
-    pub fn receive<H: Host>(&mut self, roce: &Roce, framing: Framing, packet: &Packet, host: &mut H) {
+    fn take<H: Host>(&mut self, roce: &Roce, framing: Framing, packet: &Packet, host: &mut H) {
         self.counters.count(packet);
         if packet.seq >= self.highest {
             self.highest = packet.seq;

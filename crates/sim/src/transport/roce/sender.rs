@@ -2,10 +2,10 @@
 
 use super::{Recovery, Roce, Semantics};
 use crate::transport::alarm::Alarm;
-use crate::transport::control::{Answer, CongestionControl, Hop, Kept, PathFacts, Unlimited};
+use crate::transport::control::{Answer, CongestionControl, Kept, PathFacts, Unlimited};
 use crate::transport::ranges::Ranges;
 use crate::transport::rtt::Rtt;
-use crate::transport::{Host, SenderCounters};
+use crate::transport::{Bounds, Host, SenderCounters, SendingHalf};
 use crate::{Framing, Kind, Packet, marks};
 
 /// Bits of a byte times picoseconds of a second.
@@ -18,7 +18,7 @@ const DOUBLINGS: u32 = 6;
 const FEW: u64 = 3;
 
 /// The sending half.
-pub struct RoceSender {
+pub(crate) struct RoceSender {
     /// Lowest byte that is not acknowledged.
     una: u64,
     /// Next byte to be sent: go-back-N returns it to `una`.
@@ -45,8 +45,7 @@ pub struct RoceSender {
     /// Timeouts since the last answer.
     silent: u32,
     alarm: Alarm,
-    /// Counters so far.
-    pub counters: SenderCounters,
+    pub(super) counters: SenderCounters,
 }
 
 /// Context of a step.
@@ -90,9 +89,8 @@ impl Default for RoceSender {
     }
 }
 
-impl RoceSender {
-    /// Sends a message of so many bytes, with what its queue pair `kept` of the message before, if it did.
-    pub(crate) fn begin<H: Host>(
+impl SendingHalf<Roce> for RoceSender {
+    fn begin<H: Host>(
         &mut self,
         roce: &Roce,
         framing: Framing,
@@ -122,45 +120,7 @@ impl RoceSender {
         self.transmit(cx, host);
     }
 
-    /// What its queue pair keeps for the next message. To be called when it is idle.
-    pub(crate) fn keep(&mut self) -> Kept {
-        let law = std::mem::replace(&mut self.law, Box::new(Unlimited));
-        Kept { law, sent_bytes: self.sent_before + self.written, next_at_ps: self.next_at_ps }
-    }
-
-    /// Whether all is acknowledged.
-    #[must_use]
-    pub fn idle(&self) -> bool {
-        self.una == self.written
-    }
-
-    /// Bytes that congestion control would have in flight.
-    #[must_use]
-    pub fn window_bytes(&self) -> u64 {
-        self.law.window_bytes().min(self.window_bytes)
-    }
-
-    /// Rate that congestion control allows, in bits per second; `u64::MAX` if only a window does, or nothing.
-    #[must_use]
-    pub fn rate_bps(&self) -> u64 {
-        self.law.rate_bps()
-    }
-
-    /// Round trip measured last, in picoseconds; that of the empty fabric before the first.
-    #[must_use]
-    pub fn rtt_ps(&self) -> u64 {
-        self.rtt_ps
-    }
-
-    /// Takes an answer; `hops` are the ports that the packet came by that caused it, where the fabric tells.
-    pub fn receive<H: Host>(
-        &mut self,
-        roce: &Roce,
-        framing: Framing,
-        packet: &Packet,
-        hops: &[Hop],
-        host: &mut H,
-    ) {
+    fn receive<H: Host>(&mut self, roce: &Roce, framing: Framing, packet: &Packet, host: &mut H) {
         let cx = Context { roce, framing };
         let now_ps = host.now_ps();
         self.law.wake(now_ps);
@@ -194,7 +154,7 @@ impl RoceSender {
             una: self.sent_before + self.una,
             next: self.sent_before + self.next,
             in_flight_bytes: frames_bytes(cx, self.flight()),
-            hops,
+            hops: host.telemetry().hops(),
         });
         if marked {
             self.law.on_mark(now_ps);
@@ -204,8 +164,7 @@ impl RoceSender {
         self.transmit(cx, host);
     }
 
-    /// A wake-up.
-    pub fn wake<H: Host>(&mut self, roce: &Roce, framing: Framing, host: &mut H) {
+    fn wake<H: Host>(&mut self, roce: &Roce, framing: Framing, host: &mut H) {
         let cx = Context { roce, framing };
         let now_ps = host.now_ps();
         self.alarm.rang();
@@ -221,11 +180,34 @@ impl RoceSender {
         self.transmit(cx, host);
     }
 
-    /// The host's card has room again.
-    pub fn resume<H: Host>(&mut self, roce: &Roce, framing: Framing, host: &mut H) {
+    fn resume<H: Host>(&mut self, roce: &Roce, framing: Framing, host: &mut H) {
         self.transmit(Context { roce, framing }, host);
     }
 
+    fn is_idle(&self) -> bool {
+        self.una == self.written
+    }
+
+    fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    fn bounds(&self, roce: &Roce) -> Bounds {
+        Bounds {
+            window_bytes: self.law.window_bytes().min(self.window_bytes),
+            rate_bps: self.law.rate_bps(),
+            rtt_ps: self.rtt_ps,
+            empty_rtt_ps: roce.rtt_ps,
+        }
+    }
+
+    fn keep(&mut self) -> Option<Kept> {
+        let law = std::mem::replace(&mut self.law, Box::new(Unlimited));
+        Some(Kept { law, sent_bytes: self.sent_before + self.written, next_at_ps: self.next_at_ps })
+    }
+}
+
+impl RoceSender {
     fn advance(&mut self, una: u64) {
         self.una = self.una.max(una);
         self.sacked.remove_below(self.una);
@@ -370,7 +352,7 @@ impl RoceSender {
         let now_ps = host.now_ps();
         let paced_ps =
             if self.next_at_ps > now_ps && self.una < self.written { self.next_at_ps } else { u64::MAX };
-        let due_ps = if self.idle() { u64::MAX } else { self.law.due_ps() };
+        let due_ps = if self.is_idle() { u64::MAX } else { self.law.due_ps() };
         self.alarm.set(self.rto_at_ps.min(paced_ps).min(due_ps), host);
     }
 }

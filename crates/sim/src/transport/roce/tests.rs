@@ -1,6 +1,6 @@
 use super::*;
-use crate::transport::Host;
 use crate::transport::control::{Answer, CongestionControl, Kept};
+use crate::transport::{Host, SendingHalf};
 use crate::{Framing, Kind, Packet};
 use std::sync::{Arc, Mutex};
 
@@ -55,14 +55,14 @@ fn a_kept_queue_pair_goes_on() {
     first.begin(&roce, FRAMING, 1000, Some(Kept::fresh(Box::new(Told(Arc::clone(&told))))), &mut host);
     assert_eq!(host.sent.len(), 1);
     host.now_ps = FRAME_PS / 4;
-    first.receive(&roce, FRAMING, &answer(Kind::Ack, 1000), &[], &mut host);
+    first.receive(&roce, FRAMING, &answer(Kind::Ack, 1000), &mut host);
     let mut second = RoceSender::default();
-    second.begin(&roce, FRAMING, 1000, Some(first.keep()), &mut host);
+    second.begin(&roce, FRAMING, 1000, first.keep(), &mut host);
     assert_eq!(host.sent.len(), 1, "the link is busy");
     host.now_ps = FRAME_PS;
     second.wake(&roce, FRAMING, &mut host);
     assert_eq!(host.sent.len(), 2);
-    second.receive(&roce, FRAMING, &answer(Kind::Ack, 1000), &[], &mut host);
+    second.receive(&roce, FRAMING, &answer(Kind::Ack, 1000), &mut host);
     assert_eq!(*told.lock().expect("one thread"), [(1000, 1000), (2000, 2000)]);
 }
 
@@ -76,7 +76,7 @@ fn another_rnr_nak_does_not_prolong_the_wait() {
         sender.begin(&roce, FRAMING, 1000, None, &mut host);
         for now_ps in [RNR_PS / 2, RNR_PS] {
             host.now_ps = now_ps;
-            sender.receive(&roce, FRAMING, &answer(Kind::NotReady, 0), &[], &mut host);
+            sender.receive(&roce, FRAMING, &answer(Kind::NotReady, 0), &mut host);
         }
         assert_eq!(sender.counters.not_ready, 1);
         for (now_ps, sent) in [(RNR_PS * 3 / 2 - 1, 1), (RNR_PS * 3 / 2, 2)] {

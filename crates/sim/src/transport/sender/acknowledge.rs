@@ -1,9 +1,11 @@
 //! A sender's reaction to an acknowledgement.
 
 use super::{Sender, State, Trouble};
-use crate::transport::congestion::{Acked, Signal};
+use crate::transport::Host;
+use crate::transport::acked::Acked;
+use crate::transport::congestion::Signal;
 use crate::transport::rtt::Rtt;
-use crate::transport::{Context, Host};
+use crate::transport::tcp::Context;
 use crate::{Packet, marks};
 
 impl Sender {

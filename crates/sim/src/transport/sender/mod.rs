@@ -6,42 +6,16 @@ mod transmit;
 mod trouble;
 
 use super::congestion::Congestion;
+use super::control::Kept;
 use super::pace::Bucket;
+use super::protocol::{Bounds, SendingHalf};
 use super::prr::Prr;
 use super::rtt::Rtt;
-use super::{Context, Host, Tcp};
+use super::tcp::Context;
+use super::{Host, SenderCounters, Tcp};
 use crate::{Framing, Kind, Packet, marks};
 use std::mem::offset_of;
 use trouble::Trouble;
-
-/// Counters of a sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct SenderCounters {
-    /// Payload bytes sent, retransmissions included.
-    pub sent_bytes: u64,
-    /// Segments sent, retransmissions included.
-    pub sent_packets: u64,
-    /// Segments sent again.
-    pub retransmitted_packets: u64,
-    /// Retransmission timeouts, of SYN too.
-    pub timeouts: u32,
-    /// Times that a third duplicate acknowledgement in a row arrived, whatever the sender takes for a loss.
-    pub triple_duplicates: u32,
-    /// RNR NAKs after which it waited.
-    pub not_ready: u32,
-}
-
-impl SenderCounters {
-    /// Counts what another counted as well.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.sent_bytes += other.sent_bytes;
-        self.sent_packets += other.sent_packets;
-        self.retransmitted_packets += other.retransmitted_packets;
-        self.timeouts += other.timeouts;
-        self.triple_duplicates += other.triple_duplicates;
-        self.not_ready += other.not_ready;
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Phase {
@@ -72,7 +46,7 @@ enum State {
 /// reordering, RACK and applications with a rate need is apart.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Sender {
+pub(crate) struct Sender {
     /// Lowest byte not acknowledged.
     una: u64,
     /// Next byte to be sent for the first time.
@@ -117,10 +91,94 @@ impl Default for Sender {
     }
 }
 
+impl SendingHalf<Tcp> for Sender {
+    /// Opens the connection, unless it is open, and appends bytes to the stream.
+    fn begin<H: Host>(&mut self, tcp: &Tcp, framing: Framing, bytes: u64, _: Option<Kept>, host: &mut H) {
+        if self.phase == Phase::Closed {
+            self.open(tcp, framing, host);
+        }
+        self.write(tcp, framing, bytes, host);
+    }
+
+    /// Takes a [`Kind::SynAck`] or a [`Kind::Ack`].
+    #[inline]
+    fn receive<H: Host>(&mut self, tcp: &Tcp, framing: Framing, packet: &Packet, host: &mut H) {
+        let cx = Context { tcp, framing };
+        match (packet.kind, self.phase) {
+            (Kind::Ack, Phase::Open) => self.acknowledge(cx, packet, host),
+            (Kind::SynAck, Phase::Opening) => self.opened(cx, packet, host),
+            // A second answer to a SYN sent twice.
+            _ => {}
+        }
+    }
+
+    fn wake<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
+        let cx = Context { tcp, framing };
+        let now_ps = host.now_ps();
+        if self.rack_due_at_ps() <= now_ps && self.find_lost_by_time(cx, now_ps) {
+            if self.state == State::Open || self.state == State::Reduced {
+                self.enter_recovery(cx, 0, host);
+            }
+            self.transmit(cx, host);
+        }
+        if self.written_at_ps() <= now_ps {
+            self.end_idleness(now_ps);
+            self.transmit(cx, host);
+        }
+        if self.rto_at_ps <= now_ps {
+            if host.waits() {
+                // What has not left the host is not lost (Linux: skb_still_in_host_queue).
+                self.rto_at_ps = now_ps + self.rtt.timeout_ps(tcp);
+            } else {
+                self.timed_out(cx, host);
+            }
+        }
+        self.arm(host);
+    }
+
+    #[inline(always)]
+    fn resume<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
+        self.push(tcp, framing, host);
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.una == self.written
+    }
+
+    fn counters(&self) -> SenderCounters {
+        SenderCounters {
+            sent_bytes: self.next.wrapping_add(self.sent_beyond_next),
+            sent_packets: self.sent_packets,
+            retransmitted_packets: self.retransmitted_packets,
+            timeouts: self.timeouts,
+            triple_duplicates: self.triple_duplicates,
+            not_ready: 0,
+        }
+    }
+
+    fn bounds(&self, _: &Tcp) -> Bounds {
+        Bounds {
+            window_bytes: self.window_bytes(),
+            rate_bps: u64::MAX,
+            rtt_ps: self.rtt.smoothed_ps(),
+            empty_rtt_ps: 0,
+        }
+    }
+
+    fn restart_counters(&mut self) {
+        self.sent_packets = 0;
+        self.sent_beyond_next = 0u64.wrapping_sub(self.next);
+        self.retransmitted_packets = 0;
+        self.timeouts = 0;
+        self.triple_duplicates = 0;
+    }
+}
+
 impl Sender {
     /// A closed one.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             una: 0,
             next: 0,
@@ -148,65 +206,18 @@ impl Sender {
     }
 
     /// Resets to a new sender; what is allocated stays, and is not touched.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         let mut congestion = std::mem::replace(&mut self.congestion, Congestion::new());
         let trouble = self.trouble.take();
         congestion.reset();
         *self = Self { congestion, trouble, ..Self::new() };
     }
 
-    /// Counters so far.
-    #[must_use]
-    pub fn counters(&self) -> SenderCounters {
-        SenderCounters {
-            sent_bytes: self.next.wrapping_add(self.sent_beyond_next),
-            sent_packets: self.sent_packets,
-            retransmitted_packets: self.retransmitted_packets,
-            timeouts: self.timeouts,
-            triple_duplicates: self.triple_duplicates,
-            not_ready: 0,
-        }
-    }
-
-    /// Counts from zero, as nothing is outstanding.
-    pub(crate) fn restart_counters(&mut self) {
-        self.sent_packets = 0;
-        self.sent_beyond_next = 0u64.wrapping_sub(self.next);
-        self.retransmitted_packets = 0;
-        self.timeouts = 0;
-        self.triple_duplicates = 0;
-    }
-
-    /// Bytes acknowledged.
-    #[inline]
-    #[must_use]
-    pub fn acknowledged(&self) -> u64 {
-        self.una
-    }
-
-    /// Whether all written bytes are acknowledged.
-    #[inline]
-    #[must_use]
-    pub fn idle(&self) -> bool {
-        self.una == self.written
-    }
-
     /// The congestion window, in bytes.
     #[inline]
     #[must_use]
-    pub fn window_bytes(&self) -> u64 {
+    pub(crate) fn window_bytes(&self) -> u64 {
         self.congestion.window
-    }
-
-    /// Smoothed round trip, in picoseconds; 0 before the first measurement.
-    pub(crate) fn rtt_ps(&self) -> u64 {
-        self.rtt.smoothed_ps()
-    }
-
-    /// The slow start threshold, in bytes; `u64::MAX` before the first reduction.
-    #[must_use]
-    pub fn threshold_bytes(&self) -> u64 {
-        self.congestion.threshold
     }
 
     /// The window that this subflow has to say for itself among linked ones, in bytes, and its smoothed round trip in
@@ -228,14 +239,8 @@ impl Sender {
         }
     }
 
-    /// DCTCP's estimate of the fraction of marked bytes (alpha); `None` under other laws.
-    #[must_use]
-    pub fn marked_fraction(&self) -> Option<f64> {
-        self.congestion.marked_fraction()
-    }
-
     /// Begins: sends SYN, or is open at once without a handshake.
-    pub fn open<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
+    pub(crate) fn open<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
         let cx = Context { tcp, framing };
         self.congestion.begin(tcp.control, u64::from(tcp.initial_window.max(1)) * cx.segment());
         if tcp.handshake {
@@ -248,7 +253,7 @@ impl Sender {
     }
 
     /// Appends bytes to the stream: those of a flow, which leave no faster than its application writes.
-    pub fn write<H: Host>(&mut self, tcp: &Tcp, framing: Framing, bytes: u64, host: &mut H) {
+    pub(crate) fn write<H: Host>(&mut self, tcp: &Tcp, framing: Framing, bytes: u64, host: &mut H) {
         let now_ps = host.now_ps();
         self.end_idleness(now_ps);
         if let Some(pace) = tcp.pace {
@@ -268,47 +273,10 @@ impl Sender {
     }
 
     /// Sends what the window lets out, if the host has had more for it since.
-    pub fn push<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
+    pub(crate) fn push<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
         if self.phase == Phase::Open {
             self.transmit(Context { tcp, framing }, host);
         }
-    }
-
-    /// Takes a [`Kind::SynAck`] or a [`Kind::Ack`].
-    #[inline]
-    pub fn receive<H: Host>(&mut self, tcp: &Tcp, framing: Framing, packet: &Packet, host: &mut H) {
-        let cx = Context { tcp, framing };
-        match (packet.kind, self.phase) {
-            (Kind::Ack, Phase::Open) => self.acknowledge(cx, packet, host),
-            (Kind::SynAck, Phase::Opening) => self.opened(cx, packet, host),
-            // A second answer to a SYN sent twice.
-            _ => {}
-        }
-    }
-
-    /// A wake-up.
-    pub fn wake<H: Host>(&mut self, tcp: &Tcp, framing: Framing, host: &mut H) {
-        let cx = Context { tcp, framing };
-        let now_ps = host.now_ps();
-        if self.rack_due_at_ps() <= now_ps && self.find_lost_by_time(cx, now_ps) {
-            if self.state == State::Open || self.state == State::Reduced {
-                self.enter_recovery(cx, 0, host);
-            }
-            self.transmit(cx, host);
-        }
-        if self.written_at_ps() <= now_ps {
-            self.end_idleness(now_ps);
-            self.transmit(cx, host);
-        }
-        if self.rto_at_ps <= now_ps {
-            if host.waits() {
-                // What has not left the host is not lost (Linux: skb_still_in_host_queue).
-                self.rto_at_ps = now_ps + self.rtt.timeout_ps(tcp);
-            } else {
-                self.timed_out(cx, host);
-            }
-        }
-        self.arm(host);
     }
 
     fn opened<H: Host>(&mut self, cx: Context<'_>, packet: &Packet, host: &mut H) {
@@ -338,5 +306,24 @@ impl Sender {
         if at_ps != u64::MAX {
             host.wake_at(at_ps);
         }
+    }
+}
+
+/// Looked at by tests.
+#[cfg(test)]
+impl Sender {
+    /// Bytes acknowledged.
+    pub(super) fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
+    /// The slow start threshold, in bytes; `u64::MAX` before the first reduction.
+    pub(super) fn threshold_bytes(&self) -> u64 {
+        self.congestion.threshold
+    }
+
+    /// DCTCP's estimate of the fraction of marked bytes (alpha); `None` under other laws.
+    pub(super) fn marked_fraction(&self) -> Option<f64> {
+        self.congestion.marked_fraction()
     }
 }

@@ -1,9 +1,10 @@
 //! Reductions of the window: what begins them, paces them, and ends them.
 
 use super::{Phase, Sender, State, Trouble};
+use crate::transport::Host;
 use crate::transport::congestion::Signal;
 use crate::transport::prr::Prr;
-use crate::transport::{Context, Host};
+use crate::transport::tcp::Context;
 
 impl Sender {
     pub(super) fn begin_reduction(&mut self, cx: Context<'_>, signal: Signal) {

@@ -1,7 +1,8 @@
 //! Transmission of all that the window allows.
 
 use super::{Sender, State, Trouble};
-use crate::transport::{Context, Host};
+use crate::transport::Host;
+use crate::transport::tcp::Context;
 use crate::{Kind, Packet, marks};
 use std::ops::Range;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Kind;
+use crate::transport::{ReceivingHalf, SendingHalf};
 
 fn rack() -> Tcp {
     Tcp { rack: true, initial_window: 20, ..plain() }

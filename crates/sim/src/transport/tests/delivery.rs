@@ -1,6 +1,7 @@
 //! Delivery over any network that stops misbehaving: all bytes arrive, and the sender ends idle.
 
 use super::*;
+use crate::transport::{ReceivingHalf, SendingHalf};
 use proptest::prelude::*;
 
 fn fates() -> impl Strategy<Value = Vec<Fate>> {
@@ -64,7 +65,7 @@ proptest! {
             steps += 1;
             prop_assert!(steps < 100_000, "it goes on for ever");
         }
-        prop_assert!(wire.sender.idle());
+        prop_assert!(wire.sender.is_idle());
         prop_assert_eq!(wire.sender.acknowledged(), written);
         prop_assert_eq!(wire.receiver.delivered(), written);
         prop_assert!(wire.deliveries.windows(2).all(|w| w[0].1 < w[1].1));

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Kind;
+use crate::transport::{ReceivingHalf, SendingHalf};
 
 /// The first copies of these segments come so much later.
 fn late(segments: &'static [u64], by_ps: u64) -> impl FnMut(&crate::Packet) -> Fate {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Kind;
+use crate::transport::{ReceivingHalf, SendingHalf};
 
 /// Segments sent again: time in microseconds, number.
 fn again<F: FnMut(&crate::Packet) -> Fate>(wire: &Wire<F>) -> Vec<(u64, u64)> {

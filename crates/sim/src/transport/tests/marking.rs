@@ -1,6 +1,7 @@
 //! Congestion marks: RFC 3168, RFC 8257.
 
 use super::*;
+use crate::transport::{ReceivingHalf, SendingHalf};
 use crate::{Kind, marks};
 
 fn dctcp() -> Tcp {

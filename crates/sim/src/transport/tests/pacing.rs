@@ -1,6 +1,7 @@
 //! Datagrams at a constant rate.
 
-use crate::transport::{DatagramReceiver, Datagrams, Host, Udp};
+use crate::transport::datagrams::{DatagramReceiver, Datagrams};
+use crate::transport::{Host, ReceivingHalf, SendingHalf, Udp};
 use crate::{Framing, Kind, Packet};
 
 #[derive(Default)]
@@ -26,21 +27,22 @@ impl Host for Port {
 fn datagrams_keep_their_rate() {
     // 1538 bytes on the wire at 1 Gbit/s: 12.304 us.
     let udp = Udp { rate: anabranch_fabric::Rate::from_bps(1_000_000_000).unwrap(), payload_bytes_max: None };
-    let mut sender = Datagrams::new();
-    let mut receiver = DatagramReceiver::new();
+    let mut sender = Datagrams::default();
+    let mut receiver = DatagramReceiver::default();
     let mut port = Port::default();
-    sender.write(&udp, Framing::ETHERNET, 3 * 1448 + 100, &mut port);
+    sender.begin(&udp, Framing::ETHERNET, 3 * 1448 + 100, None, &mut port);
     while let Some(wish) = port.wish_ps.take() {
         port.now_ps = wish;
         sender.wake(&udp, Framing::ETHERNET, &mut port);
     }
     let sent = port.sent.iter().map(|(time, p)| (*time, p.payload_bytes, p.kind)).collect::<Vec<_>>();
     assert_eq!(sent, [0, 1, 2, 3].map(|i| (i * 12_304_000, if i == 3 { 100 } else { 1448 }, Kind::Datagram)));
-    assert!(sender.idle());
-    assert_eq!(sender.counters.sent_bytes, 4444);
+    assert!(sender.is_idle());
+    assert_eq!(sender.counters().sent_bytes, 4444);
     for at in [0, 2, 1, 3] {
-        receiver.receive(&port.sent[at].1);
+        let packet = port.sent[at].1;
+        receiver.receive(&udp, Framing::ETHERNET, &packet, || true, &mut port);
     }
     assert_eq!(receiver.delivered(), 4444);
-    assert_eq!(receiver.counters.reordered_packets, 1);
+    assert_eq!(receiver.counters().reordered_packets, 1);
 }

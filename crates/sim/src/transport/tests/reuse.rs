@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::Packet;
-use crate::transport::Pace;
+use crate::transport::{Pace, ReceivingHalf, SendingHalf};
 use anabranch_fabric::Rate;
 
 /// Settings that between them use all that stands apart.

@@ -1,6 +1,7 @@
 //! RFC 5681, section 3.1; RFC 6928.
 
 use super::*;
+use crate::transport::{ReceivingHalf, SendingHalf};
 
 #[test]
 fn slow_start_doubles_the_window_each_round_trip() {
@@ -8,7 +9,7 @@ fn slow_start_doubles_the_window_each_round_trip() {
     wire.start(1000 * MSS);
     wire.run();
     assert_eq!(wire.data_by_round(), [10, 20, 40, 80, 160, 320, 370]);
-    assert!(wire.sender.idle());
+    assert!(wire.sender.is_idle());
     assert_eq!(wire.sender.counters().sent_packets, 1000);
     assert_eq!(wire.sender.counters().sent_bytes, 1000 * MSS);
 }

@@ -1,6 +1,7 @@
 //! RFC 6298, and what follows a timeout (RFC 5681, section 3.1; RFC 6675, section 5.1).
 
 use super::*;
+use crate::transport::SendingHalf;
 
 /// When data packets left, in microseconds.
 fn times_us<F: FnMut(&crate::Packet) -> Fate>(wire: &Wire<F>) -> Vec<u64> {
@@ -89,7 +90,7 @@ fn without_sack_duplicates_after_a_timeout_start_no_recovery() {
     assert_eq!(wire.sender.counters().timeouts, 1);
     // Ten outstanding at the loss: five; and the timeout does not lower it again.
     assert_eq!(wire.sender.threshold_bytes(), 5 * MSS);
-    assert!(wire.sender.idle());
+    assert!(wire.sender.is_idle());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A wire between the two halves of one connection: a delay each way, and a fate for each packet.
 
-use crate::transport::{Host, Receiver, Sender, Tcp};
+use crate::transport::{Host, Receiver, ReceivingHalf, Sender, SendingHalf, Tcp};
 use crate::{Framing, Kind, Packet};
 use std::collections::BTreeMap;
 
@@ -139,7 +139,7 @@ impl<F: FnMut(&Packet) -> Fate> Wire<F> {
     /// The receiver takes a packet that the sender did not send.
     pub(super) fn take(&mut self, packet: &Packet) {
         let mut asked = Asked { now_ps: self.now_ps, ..Asked::default() };
-        self.receiver.receive(&self.tcp, self.framing, packet, &mut asked);
+        self.receiver.receive(&self.tcp, self.framing, packet, || true, &mut asked);
     }
 
     /// One event; false if there is none before `end_ps`.
@@ -155,7 +155,7 @@ impl<F: FnMut(&Packet) -> Fate> Wire<F> {
         let mut asked = Asked { now_ps: time_ps, ..Asked::default() };
         let half = match event {
             Event::Arrives(packet) if matches!(packet.kind, Kind::Data | Kind::Syn) => {
-                self.receiver.receive(&self.tcp, self.framing, &packet, &mut asked);
+                self.receiver.receive(&self.tcp, self.framing, &packet, || true, &mut asked);
                 1
             }
             Event::Arrives(packet) => {

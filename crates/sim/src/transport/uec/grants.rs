@@ -2,20 +2,10 @@
 //! `UecSink::pull`).
 
 use super::credit::QUANTUM_BYTES;
+use crate::transport::protocol::Queue;
 
 /// Quanta that a grant of nothing takes in the time of a [`super::Pacer`] (`UecPullPacer::doNextEvent`: 1024 bytes).
 const EMPTY_QUANTA: u64 = 4;
-
-/// Where a receiver stands in its host's pacer after its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Queue {
-    /// In line: its sender wants more.
-    Demand,
-    /// Its sender has what it wants, and is given credit in advance where nobody wants any.
-    Advance,
-    /// In no other than it was: out until its sender wants more, or still to be given credit in advance.
-    Neither,
-}
 
 /// What a turn gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,16 +9,16 @@ mod receiver;
 mod sender;
 mod timeout;
 
-pub(crate) use grants::Granted;
 pub(crate) use pacer::{Pacer, Turn};
-pub use receiver::UecReceiver;
-pub use sender::UecSender;
-pub(crate) use timeout::timeout_ps;
+pub(crate) use receiver::UecReceiver;
+pub(crate) use sender::UecSender;
 
+use super::carrier::{Carrier, MessagePosition};
 use super::control::{Law, PathFacts};
-use super::roce::Completion;
-use super::{Host, QueuePairs};
+use super::protocol::{Completion, POSTED_WHOLE, Protocol, Refusal, empty_round_trip_ps};
+use super::{Host, Pace, QueuePairs};
 use crate::Framing;
+use anabranch_fabric::{Change, Fabric};
 
 /// Settings of credit that receivers grant (RCCC).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,4 +95,49 @@ impl Uec {
         rtt_ps: 0,
         payload_bytes_max: None,
     };
+}
+
+impl Protocol for Uec {
+    fn payload_bytes_max(&self) -> Option<u16> {
+        self.payload_bytes_max
+    }
+
+    fn set_payload_bytes_max(&mut self, bytes: Option<u16>) {
+        self.payload_bytes_max = bytes;
+    }
+
+    fn set_pace(&mut self, _pace: Pace) -> Result<(), Refusal> {
+        Err(POSTED_WHOLE)
+    }
+
+    fn set_times(&mut self, fabric: &Fabric, changes: &[Change], framing: Framing) {
+        if self.rtt_ps == 0 {
+            self.rtt_ps = empty_round_trip_ps(fabric, framing, self.payload_bytes_max, self.answer_bytes);
+        }
+        if self.rto_ps == 0 {
+            let payload_bytes = self.payload_bytes_max.unwrap_or(framing.payload_bytes_max);
+            self.rto_ps =
+                timeout::timeout_ps(fabric, changes, framing.frame_bytes(payload_bytes), self.rtt_ps);
+        }
+    }
+
+    fn takes_trimmed(&self) -> bool {
+        true
+    }
+
+    fn needs_credit(&self) -> bool {
+        self.credits.is_some()
+    }
+
+    fn queue_pairs(&self) -> Option<QueuePairs> {
+        Some(self.queue_pairs)
+    }
+
+    fn completion(&self) -> Completion {
+        self.completion
+    }
+
+    fn carrier(&self, position: MessagePosition) -> Carrier {
+        Carrier::Uec(position)
+    }
 }

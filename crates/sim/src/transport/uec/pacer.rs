@@ -1,7 +1,7 @@
 //! Pacer of a host: whose turn it is to be granted credit, so that all senders together fill its link and no more
 //! (`uet-htsim` at 40ccb05, `sim/uec.cpp`, `UecPullPacer`). It knows receivers by name only.
 
-use super::grants::Queue;
+use crate::transport::protocol::Queue;
 use std::collections::VecDeque;
 
 /// Turn of a receiver.

@@ -1,9 +1,9 @@
 //! The receiving half.
 
-use super::grants::{Granted, Grants};
-use super::{Credits, Uec};
+use super::Uec;
+use super::grants::Grants;
 use crate::transport::ranges::Ranges;
-use crate::transport::{Host, ReceiverCounters};
+use crate::transport::{Grant, Host, ReceiverCounters, ReceivingHalf, Reception};
 use crate::{Arrivals, Framing, Kind, Packet, marks};
 
 /// Packets that an acknowledgement can name.
@@ -11,7 +11,7 @@ const NAMED: u64 = 64;
 
 /// The receiving half. Packets are numbered from zero.
 #[derive(Debug, Default)]
-pub struct UecReceiver {
+pub(crate) struct UecReceiver {
     /// First packet that has not arrived.
     expected: u64,
     /// Packets that arrived beyond it.
@@ -30,31 +30,59 @@ pub struct UecReceiver {
     highest: u64,
     /// Credit for the sender, where it needs any.
     grants: Grants,
-    /// Counters so far.
-    pub counters: ReceiverCounters,
+    counters: ReceiverCounters,
 }
 
-impl UecReceiver {
-    /// Contiguous bytes that arrived.
-    #[must_use]
-    pub fn delivered(&self) -> u64 {
-        self.delivered
-    }
-
-    /// Whether the pacer of its host is to give it turns. To be asked after each packet, and to be followed.
-    pub(crate) fn lines_up(&mut self) -> bool {
-        self.grants.lines_up()
-    }
-
-    /// Its turn at the pacer: grants the sender credit, in advance if it wants none.
-    pub(crate) fn grant<H: Host>(
+impl ReceivingHalf<Uec> for UecReceiver {
+    /// Takes a packet, the header of one that was trimmed, or a request for credit.
+    fn receive<H: Host>(
         &mut self,
         uec: &Uec,
         framing: Framing,
-        credits: &Credits,
-        ahead: bool,
+        packet: &Packet,
+        _: impl FnOnce() -> bool,
         host: &mut H,
-    ) -> Granted {
+    ) -> Reception {
+        if packet.kind == Kind::Request {
+            self.grants.demand(packet.demand());
+            self.grants.call();
+            return Reception::Heard;
+        }
+        let payload_bytes = u64::from(uec.payload_bytes_max.unwrap_or(framing.payload_bytes_max));
+        let number = packet.seq / payload_bytes;
+        let known = number < self.expected || self.ahead.around(number).is_some();
+        if packet.marks & marks::TRIMMED == 0 {
+            self.take_data(uec, packet, (number, known, payload_bytes), host);
+            return Reception::Taken;
+        }
+        if known {
+            self.acknowledge(uec, packet, number, host);
+        } else {
+            self.grants.demand(packet.demand());
+            self.grants.call();
+            let mut answer = Packet { kind: Kind::Nack, ..Packet::default() };
+            if packet.trimmed_last() {
+                answer.set_trimmed_last();
+            }
+            self.send(uec, packet, answer, packet.seq, host);
+        }
+        Reception::Heard
+    }
+
+    fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    fn counters(&self) -> ReceiverCounters {
+        self.counters
+    }
+
+    fn lines_up(&mut self, uec: &Uec) -> bool {
+        uec.credits.is_some() && self.grants.lines_up()
+    }
+
+    fn grant<H: Host>(&mut self, uec: &Uec, framing: Framing, ahead: bool, host: &mut H) -> Option<Grant> {
+        let credits = uec.credits.as_ref()?;
         let most = u64::from(credits.grant_bytes);
         let granted = if ahead {
             let path = uec.path(framing, host);
@@ -71,32 +99,20 @@ impl UecReceiver {
             marks: marks::CAPABLE | marks::RETRANSMITTED,
             ..Packet::default()
         });
-        granted
+        let pause_ps = granted.quanta.saturating_mul(credits.quantum_ps(host.link_bps()));
+        Some(Grant { pause_ps, queue: granted.queue })
     }
+}
 
-    /// Takes a packet, the header of one that was trimmed, or a request for credit.
-    pub fn receive<H: Host>(&mut self, uec: &Uec, framing: Framing, packet: &Packet, host: &mut H) {
-        if packet.kind == Kind::Request {
-            self.grants.demand(packet.demand());
-            return self.grants.call();
-        }
-        let payload_bytes = u64::from(uec.payload_bytes_max.unwrap_or(framing.payload_bytes_max));
-        let number = packet.seq / payload_bytes;
-        let known = number < self.expected || self.ahead.around(number).is_some();
-        if packet.marks & marks::TRIMMED != 0 {
-            if known {
-                self.acknowledge(uec, packet, number, host);
-            } else {
-                self.grants.demand(packet.demand());
-                self.grants.call();
-                let mut answer = Packet { kind: Kind::Nack, ..Packet::default() };
-                if packet.trimmed_last() {
-                    answer.set_trimmed_last();
-                }
-                self.send(uec, packet, answer, packet.seq, host);
-            }
-            return;
-        }
+impl UecReceiver {
+    /// Takes a packet, by its number; `known` if it has arrived before.
+    fn take_data<H: Host>(
+        &mut self,
+        uec: &Uec,
+        packet: &Packet,
+        (number, known, payload_bytes): (u64, bool, u64),
+        host: &mut H,
+    ) {
         self.grants.demand(packet.demand());
         self.counters.count(packet);
         if number >= self.highest {

@@ -7,7 +7,7 @@ use super::Uec;
 use super::credit::{Backlog, Credit};
 use crate::transport::alarm::Alarm;
 use crate::transport::control::{CongestionControl, Kept, Unlimited};
-use crate::transport::{Host, SenderCounters};
+use crate::transport::{Bounds, Host, SenderCounters, SendingHalf};
 use crate::{Framing, Kind, Packet, marks};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -42,7 +42,7 @@ struct Departure {
 const DOUBLINGS: u32 = 6;
 
 /// The sending half. Packets are numbered from zero.
-pub struct UecSender {
+pub(crate) struct UecSender {
     /// First packet that is not acknowledged, and what is known of it and those after it.
     first: u64,
     sent: VecDeque<Sent>,
@@ -68,8 +68,7 @@ pub struct UecSender {
     /// Rounds of timeouts of packets that had been sent again, since the last answer: each doubles the timeout.
     silent: u32,
     alarm: Alarm,
-    /// Counters so far.
-    pub counters: SenderCounters,
+    counters: SenderCounters,
 }
 
 impl Default for UecSender {
@@ -96,16 +95,8 @@ impl Default for UecSender {
     }
 }
 
-impl UecSender {
-    /// Sends a message of so many bytes, with what its context `kept` of the message before, if it did.
-    pub(crate) fn begin<H: Host>(
-        &mut self,
-        uec: &Uec,
-        framing: Framing,
-        bytes: u64,
-        kept: Option<Kept>,
-        host: &mut H,
-    ) {
+impl SendingHalf<Uec> for UecSender {
+    fn begin<H: Host>(&mut self, uec: &Uec, framing: Framing, bytes: u64, kept: Option<Kept>, host: &mut H) {
         self.payload_bytes = uec.payload_bytes_max.unwrap_or(framing.payload_bytes_max).into();
         self.size_bytes = bytes;
         self.packets = bytes.div_ceil(self.payload_bytes);
@@ -118,35 +109,7 @@ impl UecSender {
         self.transmit(uec, framing, host);
     }
 
-    /// What its context keeps for the next message. To be called when it is idle.
-    pub(crate) fn keep(&mut self) -> Kept {
-        let law = std::mem::replace(&mut self.law, Box::new(Unlimited));
-        Kept { sent_bytes: self.sent_before + self.packets * self.payload_bytes, ..Kept::fresh(law) }
-    }
-
-    /// Whether all is acknowledged.
-    #[must_use]
-    pub fn idle(&self) -> bool {
-        self.first == self.packets
-    }
-
-    /// Bytes of frames that congestion control would have in flight: by the sender's law, or by credit if it has none.
-    #[must_use]
-    pub fn window_bytes(&self) -> u64 {
-        match (self.law.window_bytes(), &self.credit) {
-            (u64::MAX, Some(credit)) => self.in_flight.max(0) as u64 + credit.available_bytes(),
-            (window_bytes, _) => window_bytes,
-        }
-    }
-
-    /// Round trip measured last, in picoseconds; that of the empty fabric before the first.
-    #[must_use]
-    pub fn rtt_ps(&self) -> u64 {
-        self.rtt_ps
-    }
-
-    /// Takes an answer.
-    pub fn receive<H: Host>(&mut self, uec: &Uec, framing: Framing, packet: &Packet, host: &mut H) {
+    fn receive<H: Host>(&mut self, uec: &Uec, framing: Framing, packet: &Packet, host: &mut H) {
         self.silent = 0;
         let now_ps = host.now_ps();
         if let Some(credit) = &mut self.credit {
@@ -161,8 +124,7 @@ impl UecSender {
         self.transmit(uec, framing, host);
     }
 
-    /// A wake-up.
-    pub fn wake<H: Host>(&mut self, uec: &Uec, framing: Framing, host: &mut H) {
+    fn wake<H: Host>(&mut self, uec: &Uec, framing: Framing, host: &mut H) {
         self.alarm.rang();
         let now_ps = host.now_ps();
         let timeouts = self.counters.timeouts;
@@ -186,9 +148,40 @@ impl UecSender {
         self.request(uec, framing, self.counters.timeouts > timeouts, host);
     }
 
-    /// The host's card has room again.
-    pub fn resume<H: Host>(&mut self, uec: &Uec, framing: Framing, host: &mut H) {
+    fn resume<H: Host>(&mut self, uec: &Uec, framing: Framing, host: &mut H) {
         self.transmit(uec, framing, host);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.first == self.packets
+    }
+
+    fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    fn bounds(&self, uec: &Uec) -> Bounds {
+        Bounds {
+            window_bytes: self.window_bytes(),
+            rate_bps: u64::MAX,
+            rtt_ps: self.rtt_ps,
+            empty_rtt_ps: uec.rtt_ps,
+        }
+    }
+
+    fn keep(&mut self) -> Option<Kept> {
+        let law = std::mem::replace(&mut self.law, Box::new(Unlimited));
+        Some(Kept { sent_bytes: self.sent_before + self.packets * self.payload_bytes, ..Kept::fresh(law) })
+    }
+}
+
+impl UecSender {
+    /// Bytes of frames that congestion control would have in flight: by the sender's law, or by credit if it has none.
+    fn window_bytes(&self) -> u64 {
+        match (self.law.window_bytes(), &self.credit) {
+            (u64::MAX, Some(credit)) => self.in_flight.max(0) as u64 + credit.available_bytes(),
+            (window_bytes, _) => window_bytes,
+        }
     }
 
     /// Timeout of a packet now.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::transport::ReceivingHalf;
 use crate::transport::control::Law;
 use crate::transport::uec::{Credits, UecReceiver};
 use crate::{Arrivals, Kind};
@@ -142,7 +143,7 @@ fn what_arrived_may_time_out_behind_a_packet_that_came_twice() {
         let again = twice.then_some(0);
         for number in [Some(0), Some(70), Some(71), Some(72), again, Some(73)].into_iter().flatten() {
             let packet = Packet { marks: marks::CAPABLE, ..sent[number] };
-            receiver.receive(&uec, FRAMING, &packet, &mut host);
+            receiver.receive(&uec, FRAMING, &packet, || true, &mut host);
         }
         let answers = std::mem::take(&mut host.sent);
         host.now_ps = 20 * US;

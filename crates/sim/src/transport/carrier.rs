@@ -1,8 +1,6 @@
 //! Transports of captured packets, for the headers that they have outside the simulator.
 
-use crate::Framing;
-use crate::transport::Transport;
-use crate::transport::roce::Semantics;
+use super::semantics::Semantics;
 
 /// Transport of a captured packet, with what its headers say and [`crate::Packet`] does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -17,22 +15,6 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// Carrier of a message that is alone on its queue pair. `queue_pair` is the name of its connection.
-    pub(crate) fn of(transport: &Transport, framing: Framing, queue_pair: u32, message_bytes: u64) -> Self {
-        let position = MessagePosition {
-            queue_pair,
-            messages_before: 0,
-            packets_before: 0,
-            message_bytes,
-            packet_bytes: transport.payload_bytes_max(framing),
-        };
-        match transport {
-            Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => Self::Stream,
-            Transport::Roce(roce) => Self::Roce(position, roce.semantics),
-            Transport::Uec(_) => Self::Uec(position),
-        }
-    }
-
     /// Place of the message, if it is RDMA's.
     #[must_use]
     pub const fn position(&self) -> Option<&MessagePosition> {
