@@ -18,11 +18,11 @@ from rich.console import Console
 from rich.table import Table
 
 from anabranch.deploy.marking import nftables as marking
+from anabranch.files.project.studies.wino.lab.cases import ASYMMETRIES, WORKLOADS
+from anabranch.files.project.studies.wino.lab.measure import Point
+from anabranch.files.project.studies.wino.lab.schemes import SCHEMES, Network, installed
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.play import Endpoint, Options, play
-from anabranch.reproduce.backends.lab.wino.cases import ASYMMETRIES, WORKLOADS
-from anabranch.reproduce.backends.lab.wino.measure import Point
-from anabranch.reproduce.backends.lab.wino.schemes import SCHEMES, Network, installed
 
 STUDY = Path(__file__).parents[2] / "studies" / "wino" / "lab"
 SLOW = "100-50"

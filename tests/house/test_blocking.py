@@ -29,7 +29,7 @@ EXCUSED = {
         "self._answers.get()",
     ): "an agent learns as long as it learns; stop()",
     ("python/anabranch/simulate/learning/dialogue.py", "self._thread.join()"): "a simulation that has been cancelled",
-    ("python/anabranch/reproduce/backends/splitter/job.py", "filling.result()"): "a computation; Ctrl-C ends it",
+    ("studies/valo/splitting/job.py", "filling.result()"): "a computation; Ctrl-C ends it",
     (
         "python/anabranch/simulate/study/cell_process.py",
         "pickle.load(process.stdout)",

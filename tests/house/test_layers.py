@@ -1,9 +1,13 @@
-"""The rooms of the Python package are law: a room imports those before it, and no modules import in a circle."""
+"""The rooms of the Python package are law: a room imports those before it, and no modules import in a circle.
+
+Code of a study is in `studies/`: it imports its own folder and every room but the last; no room imports it.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -38,11 +42,18 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
-def imported(source: str) -> Iterator[str]:
-    """Modules of the package that a source imports anywhere: in functions and for type checkers, too."""
+def imported(source: str, study: str = "") -> Iterator[str]:
+    """Modules of the package that a source imports anywhere: in functions and for type checkers, too.
+
+    Those that code of a study imports from its own folder are `STUDY/MODULE`.
+    """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and study and node.level:
+            assert node.level == 1, "code of a study stands in one folder"
+            yield from (f"{study}/{name}" for name in ([node.module] if node.module else [a.name for a in node.names]))
+            continue
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports name the whole package"
             # What is imported may be a module, or stand in one.
@@ -60,6 +71,15 @@ def imported(source: str) -> Iterator[str]:
 def imports() -> dict[str, set[str]]:
     """Every module of the package with those that it imports."""
     return {name: set(imported(path.read_text(encoding="utf-8"))) - {name} for name, path in MODULES.items()}
+
+
+def imports_of_studies() -> dict[str, set[str]]:
+    """Every module of a study with those that it imports."""
+    found = {}
+    for path in sorted((ROOT / "studies").rglob("*.py")):
+        study = path.parent.relative_to(ROOT).as_posix()
+        found[f"{study}/{path.stem}"] = set(imported(path.read_text(encoding="utf-8"), study))
+    return found
 
 
 def rank(module: str) -> int:
@@ -86,6 +106,39 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         TopologicalSorter(imports()).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_studies_import_their_own_folder_and_every_room_but_the_last() -> None:
+    graph = imports_of_studies()
+    assert len(graph) > 40
+    own = {(module, target) for module, targets in graph.items() for target in targets if "/" in target}
+    assert [pair for pair in own if pair[1] not in graph] == []
+    rooms = {target.split(".")[0] for targets in graph.values() for target in targets if "/" not in target}
+    assert rooms <= {"_core", *ROOMS[:-1]}
+    assert [one for one in graph.values() for target in one if target.startswith("files.project.studies")] == []
+    TopologicalSorter({module: {one for one in targets if "/" in one} for module, targets in graph.items()}).prepare()
+
+
+def test_no_room_imports_a_study() -> None:
+    texts = {name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}
+    assert [
+        name for name, text in texts.items() if re.search(r"^\s*(?:from|import) .*project\.studies", text, re.M)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from . import cases", {"studies/a/b/cases"}),
+        ("from .cases import CASES", {"studies/a/b/cases"}),
+        (
+            "def f():\n    from anabranch.lab.run import run\n    from .figure import draw",
+            {"lab.run.run", "studies/a/b/figure"},
+        ),
+    ],
+)
+def test_imports_of_a_study_are_found(source: str, expected: set[str]) -> None:
+    assert set(imported(source, "studies/a/b")) == expected
 
 
 @pytest.mark.parametrize(

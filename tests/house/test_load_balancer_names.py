@@ -1,17 +1,30 @@
-"""A load balancer's name stands in its folder, the registry, docs, studies and examples, and nowhere else in code."""
+"""A load balancer's name stands in its folder, the registry, docs, studies and examples, and nowhere else in code.
+
+A paper's name stands in its studies: what runs and judges them names none, not even in a comment.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import re
 import subprocess
+import sys
 from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 BALANCERS = ROOT / "crates/balancers/src"
 FOLDERS = sorted(page.parent.name for page in BALANCERS.glob("*/page.md"))
 ORDINARY = {"ideal", "uec"}
 """Names that are words of their own: an ideal, the Ultra Ethernet Consortium, whose transport there is too."""
+
+ENGINE = ROOT / "python/anabranch/reproduce"
+PAPERS = tomllib.loads((ROOT / "studies/papers.toml").read_text())
+"""Titles of papers by the folders of their studies."""
 
 ALLOWED = {
     "crates/*/tests/*": "tests",
@@ -26,12 +39,9 @@ ALLOWED = {
     "python/anabranch/deploy/control/policy/wino.py": "a policy of the controller",
     "python/anabranch/deploy/control/pages/site.py": "the page of that policy",
     "python/anabranch/cli/reference/*": "examples of the reference pages, and the keys of that policy",
-    "python/anabranch/reproduce/backends/lab/*": "studies",
     "crates/split/src/technique/byte_deficit.rs": "a source cited",
     "crates/traffic/src/sizes/published.rs": "a source cited",
     "crates/py/src/slices.rs": "virtual topologies, which the lab has from their folder",
-    "python/anabranch/reproduce/schema.py": "an example of a key",
-    "python/anabranch/reproduce/selection.py": "papers by name",
     "python/anabranch/simulate/scenario/tables.py": "values of keys, written from the registry",
     "python/anabranch/lab/switches/*/forwarding.py": "parameters that programs have fixed, what to run instead",
     "python/anabranch/cli/verbs/reproduce.py": "an example of a study",
@@ -81,3 +91,21 @@ def test_every_exception_is_needed() -> None:
         if fnmatch.fnmatch(path.relative_to(ROOT).as_posix(), pattern) and named(path)
     }
     assert set(ALLOWED) == used
+
+
+def papers_named(text: str) -> set[str]:
+    """Papers that a text names, by folder or by title."""
+    names = "|".join({*PAPERS, *(title.lower() for title in PAPERS.values())})
+    return set(re.findall(rf"(?<![a-z])(?:{names})(?![a-z])", text.lower()))
+
+
+def test_the_engine_of_studies_names_no_paper() -> None:
+    assert set(PAPERS) == {path.parent.name for path in ROOT.glob("studies/*/*")} - {"known"}
+    files = [path for path in sorted(ENGINE.rglob("*")) if path.suffix in {".py", ".html", ".css"}]
+    assert len(files) > 40
+    assert {path.name: names for path in files if (names := papers_named(path.read_text()))} == {}
+
+
+def test_papers_are_seen_wherever_they_are_named() -> None:
+    assert papers_named('"""As in VALO\'s Eq. 1."""\nfrom a.wino_lab import b') == {"valo", "wino"}
+    assert papers_named("evaluation, window, interval") == set()

@@ -223,7 +223,7 @@ def public_names() -> Iterator[Name]:
         match Path(file).parts[0], Path(file).suffix:
             case (("crates" | "ebpf"), ".rs"):
                 names += [("rust", name) for name in rust_names(text)]
-            case "python", ".py":
+            case (("python" | "studies"), ".py"):
                 names += [("python", name) for name in python_names(file, ast.parse(text)) if name[0] != "_"]
                 if "/cli/" in file:
                     names += [("option", name) for name in re.findall(r'"--([a-z][a-z-]+)(?:/[^"]*)?"', text)]

@@ -22,7 +22,7 @@ from anabranch.lab.calibration.contention import Contention, judge, usable_scale
 from anabranch.lab.calibration.processor_time import Meter, ProcessorTime
 from anabranch.reproduce import lab
 from anabranch.reproduce.backends.lab.study import LabEvidence
-from anabranch.reproduce.cells import Cells
+from anabranch.reproduce.values.cells import Cells
 from support.command import anabranch
 from support.lab_fixture import SCENARIO, need_ovs_lab, new_name
 from support.waiting import wait

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from anabranch.files.project.studies.dbb.lab import figure, rows, table
+from anabranch.files.project.studies.dbb.lab import lab as dbb
+from anabranch.files.project.studies.dbb.lab.cases import BY_NAME, CASES, DUPLICATES, FULL, NO_RACK, RACK, RATIOS
+from anabranch.files.project.studies.dbb.lab.fabric import Fabric, fabric
+from anabranch.files.project.studies.dbb.lab.measure import LAB, SIMULATOR, Row, run_lab, streams
+from anabranch.files.project.studies.dbb.lab.schemes import SCHEMES
+from anabranch.files.project.studies.dbb.lab.simulate import run_simulator
 from anabranch.lab.traffic.queue_counters import QueueCounters, QueueReader
 from anabranch.report.plot.style import save
-from anabranch.reproduce.backends.lab import BACKEND, dbb
-from anabranch.reproduce.backends.lab.dbb import figure, rows, table
-from anabranch.reproduce.backends.lab.dbb.cases import BY_NAME, CASES, DUPLICATES, FULL, NO_RACK, RACK, RATIOS
-from anabranch.reproduce.backends.lab.dbb.fabric import Fabric, fabric
-from anabranch.reproduce.backends.lab.dbb.measure import LAB, SIMULATOR, Row, run_lab, streams
-from anabranch.reproduce.backends.lab.dbb.schemes import SCHEMES
-from anabranch.reproduce.backends.lab.dbb.simulate import run_simulator
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import AGREES, DIFFERS, NOT_RUN
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import AGREES, DIFFERS, NOT_RUN
 from anabranch.reproduce.selection import select
 from support.lab_fixture import need_kernel_lab
 from support.waiting import wait
@@ -134,7 +134,7 @@ def test_lines_compare_means_with_simulator_and_paper(tmp_path: Path) -> None:
 
 def test_verdicts_of_the_lab_are_the_judges() -> None:
     """Goodputs are set against the paper's on its own links, 200 times as fast as these."""
-    study = BACKEND.prepare(select(["dbb/lab"])[0], False, Path("runs"))
+    study = dbb.DbbLab().prepare(select(["dbb/lab"])[0], False, Path("runs"))
     found = [replace(row(LAB, "dbb-shared", 180.0, draw), recovery=DUPLICATES.name) for draw in range(3)]
     found += [replace(row(LAB, "rps", 150.0, draw), recovery=DUPLICATES.name) for draw in range(3)]
     cells = dbb.cells(found, 50_000_000, study.settings)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,19 +16,20 @@ from typing import Any
 import pytest
 
 from anabranch.files.errors import AnabranchError
+from anabranch.files.project.studies.wino.lab.measure import Row
 from anabranch.lab.calibration import contention, processor_time
 from anabranch.lab.calibration.processor_time import ProcessorTime
-from anabranch.reproduce import record
-from anabranch.reproduce.backend import Context
-from anabranch.reproduce.backends.lab import BACKEND, wino
+from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
+from anabranch.reproduce.backends.door import backend
 from anabranch.reproduce.backends.lab.journal import RECORDED, Journal, still_missing, time_is_up
 from anabranch.reproduce.backends.lab.study import LabEvidence, LabStudy
-from anabranch.reproduce.backends.lab.wino.measure import Row
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.line import INCOMPARABLE, NOT_RUN
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.judge.line import INCOMPARABLE, NOT_RUN
+from anabranch.reproduce.records import record
 from anabranch.reproduce.selection import select
 from anabranch.reproduce.session import recall
+from anabranch.reproduce.values.cells import Cells
 
 QUIET = ProcessorTime(total_s=20.0, idle_s=9.0, own_s=10.0, others_s=0.1)
 BUSY = ProcessorTime(total_s=20.0, idle_s=2.0, own_s=10.0, others_s=6.0)
@@ -44,6 +47,12 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, ProcessorTime]:
 
     monkeypatch.setattr(processor_time.Meter, "running", running)
     return spent
+
+
+def prepared(group: Group, output: Path) -> LabStudy:
+    study = backend(group).prepare(group, False, output)
+    assert isinstance(study, LabStudy)
+    return study
 
 
 def begun(file: Path, study: str = "a", *, busy_too: bool = False, anew: bool = False, **given: Any) -> Journal:
@@ -104,7 +113,7 @@ def test_disturbed_runs_count_where_that_is_asked_for(tmp_path: Path, machine: d
 
 def test_each_disturbed_run_fails_the_verdict(tmp_path: Path, machine: dict[str, ProcessorTime]) -> None:
     """Two runs, disturbed by unlike things, pass together for a quiet machine; a study with them is not usable."""
-    study = BACKEND.prepare(select(["wino/lab"])[0], False, tmp_path)
+    study = prepared(select(["wino/lab"])[0], tmp_path)
     study.folder.mkdir()
     journal = begun(study.folder / "runs.jsonl")
     assert study.verdict(journal, ["one", "two"]) == (True, None)
@@ -194,12 +203,11 @@ def test_a_record_takes_the_runs_along(
     """A piece measures one point of Wino's; its record is judged, and another machine goes on from it."""
     assert machine["now"] is QUIET
     (named,) = select(["wino/lab"])
-    folder = tmp_path / "lab"
-    folder.mkdir()
-    for name in ("study.toml", "expected.toml"):
-        (folder / name).write_bytes((named.folder / name).read_bytes())
+    folder = tmp_path / "studies" / "wino" / "lab"
+    shutil.copytree(named.folder, folder, ignore=shutil.ignore_patterns("record", "__pycache__"))
     group = replace(named, folder=folder)
-    study = BACKEND.prepare(group, False, tmp_path / "here")
+    wino: Any = sys.modules[type(backend(group)).__module__]
+    study = prepared(group, tmp_path / "here")
 
     def one_run(steps: Any, _: Any, journal: Journal, __: Context) -> None:
         point, scheme = steps[0]
@@ -228,8 +236,7 @@ def test_a_record_takes_the_runs_along(
     # One seed of five is no cell of a record: no claim is judged by less than was planned.
     assert not recalled.evidence.cells.numbers
     assert {line.kind for line in recalled.lines} == {NOT_RUN, INCOMPARABLE}
-    elsewhere = BACKEND.prepare(group, False, tmp_path / "elsewhere")
-    assert isinstance(elsewhere, LabStudy)
+    elsewhere = prepared(group, tmp_path / "elsewhere")
     steps = [wino._key(*step) for step in elsewhere.settings.steps(folder)]
     journal = elsewhere.journal(Context(["pytest"], True, said.append))
     assert len(journal.lacks(steps)) == total - 2

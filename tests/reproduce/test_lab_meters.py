@@ -12,14 +12,14 @@ import pytest
 
 from anabranch.deploy.targets.ovs.daemons import SWITCH
 from anabranch.files.errors import AnabranchError
+from anabranch.files.project.studies.wino.fig4.switch_measure import FRAME_BYTES, Metered, Passed, measured
+from anabranch.files.project.studies.wino.fig4.switch_meters import Settings, errors, not_usable
 from anabranch.lab.fabric.blueprint import Host
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.lab.traffic.arrivals import Arrivals
 from anabranch.lab.traffic.bursts import frames, open_outlet, send_batch
-from anabranch.reproduce.backends.lab.meters import SETTINGS, Settings, errors, not_usable
-from anabranch.reproduce.backends.lab.meters.measure import FRAME_BYTES, Metered, Passed, measured
-from anabranch.reproduce.experiment_settings import read_settings
+from anabranch.reproduce.backends.experiment_settings import read_settings
 from anabranch.split.tuples import five_tuples
 from support.lab_fixture import need_ovs_lab
 from support.stopped_threads import stopped
@@ -122,6 +122,6 @@ def test_wrong_settings_are_refused(key: str, value: object, message: str) -> No
         "duration_s": 2,
         "parts": 5,
     }
-    assert isinstance(read_settings(SETTINGS, given, STUDY / "study.toml"), Settings)
+    assert isinstance(read_settings(Settings, given, STUDY / "study.toml"), Settings)
     with pytest.raises(AnabranchError, match=message):
-        read_settings(SETTINGS, given | {key: value}, STUDY / "study.toml")
+        read_settings(Settings, given | {key: value}, STUDY / "study.toml")

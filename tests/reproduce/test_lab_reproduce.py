@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from anabranch.files.errors import AnabranchError
-from anabranch.reproduce import lab, record
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import Expected
-from anabranch.reproduce.group import Group
-from anabranch.reproduce.line import BOUNDED, DIFFERS, FAILS, Line
+from anabranch.reproduce import lab
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
+from anabranch.reproduce.claims.claim import Expected
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.judge.line import BOUNDED, DIFFERS, FAILS, Line
+from anabranch.reproduce.records import record
 from anabranch.reproduce.session import Evaluated
+from anabranch.reproduce.values.cells import Cells
 from support.command import anabranch
 
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from anabranch import Splitter
+from anabranch.files.project.studies.valo.lab import accuracy, completion, fig10
+from anabranch.files.project.studies.valo.lab.accuracy import KERNEL_SCHEMES, SCHEMES
+from anabranch.files.project.studies.valo.lab.expectation import expectation
+from anabranch.files.project.studies.valo.lab.fabric import fabric
+from anabranch.files.project.studies.valo.lab.kernel import kernel_fabric
+from anabranch.files.project.studies.valo.lab.place import EDGES
+from anabranch.files.project.studies.valo.lab.table import SCORING_PCT
 from anabranch.lab.traffic import paced_sender
 from anabranch.lab.traffic.paced_sender import LostError, PacedSender
-from anabranch.reproduce.backends.lab.valo import accuracy, completion, fig10
-from anabranch.reproduce.backends.lab.valo.accuracy import KERNEL_SCHEMES, SCHEMES
-from anabranch.reproduce.backends.lab.valo.expectation import expectation
-from anabranch.reproduce.backends.lab.valo.fabric import fabric
-from anabranch.reproduce.backends.lab.valo.kernel import kernel_fabric
-from anabranch.reproduce.backends.lab.valo.place import EDGES
-from anabranch.reproduce.backends.lab.valo.table import SCORING_PCT
 from anabranch.split.stats.mape import mape, mape_floor
 from support.lab_fixture import lab_of, need_kernel_lab, need_lab, new_name
 

@@ -16,17 +16,18 @@ import pytest
 
 from anabranch.deploy.marking import nftables as marking
 from anabranch.files.errors import AnabranchError
+from anabranch.files.project.studies.wino.lab import north_south, table
+from anabranch.files.project.studies.wino.lab.cases import ASYMMETRIES, WORKLOADS
+from anabranch.files.project.studies.wino.lab.lab import cells
+from anabranch.files.project.studies.wino.lab.measure import LAB, SIMULATOR, Point, Row, run_lab, run_simulator
+from anabranch.files.project.studies.wino.lab.schemes import SCHEMES, Flows, Network, Scheme, installed
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.lab.traffic.play import Endpoint, Options, play
-from anabranch.reproduce.backend import backend
-from anabranch.reproduce.backends.lab.wino import cells, north_south, table
-from anabranch.reproduce.backends.lab.wino.cases import ASYMMETRIES, WORKLOADS
-from anabranch.reproduce.backends.lab.wino.measure import LAB, SIMULATOR, Point, Row, run_lab, run_simulator
-from anabranch.reproduce.backends.lab.wino.schemes import SCHEMES, Flows, Network, Scheme, installed
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.claims_file import load_expected
-from anabranch.reproduce.judge import judge
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
+from anabranch.reproduce.backends.door import backend
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.judge.judge import judge
 from anabranch.reproduce.selection import groups
 from support.lab_fixture import need_ovs_lab
 
@@ -236,7 +237,7 @@ def test_the_table_compares_means_over_repetitions() -> None:
 
 def test_claims_about_what_a_quick_run_leaves_out_are_judged_without_it() -> None:
     group = next(group for group in groups() if group.label == "wino/lab")
-    expected = load_expected(group.folder, True, backend("lab").read_measure)
+    expected = load_expected(group.folder, True, backend(group).read_measure)
     rows = [replace(row(LAB, scheme.name, 100.0 + number), load=0.8) for number, scheme in enumerate(SCHEMES)]
     for claim in expected.claims:
         assert judge(group.label, claim, CellEvidence(cells(rows))).kind

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from anabranch.files.errors import AnabranchError
-from anabranch.reproduce.backend import Context
-from anabranch.reproduce.backends.meter import BACKEND
-from anabranch.reproduce.backends.meter.study import ERROR
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.group import Group
+from anabranch.files.project.studies.wino.fig4.meters import ERROR, Meters
+from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
+from anabranch.reproduce.claims.group import Group
 
 STUDY = """
 backend = "meter"
@@ -34,7 +33,7 @@ def group(folder: Path, text: str) -> Group:
 
 
 def test_errors_are_those_of_whole_frames(tmp_path: Path) -> None:
-    prepared = BACKEND.prepare(group(tmp_path, STUDY), quick=False, output=tmp_path)
+    prepared = Meters().prepare(group(tmp_path, STUDY), quick=False, output=tmp_path)
     evidence = prepared.run(Context((), True, print))
     assert isinstance(evidence, CellEvidence)
     numbers = evidence.cells.numbers
@@ -63,4 +62,4 @@ def test_errors_are_those_of_whole_frames(tmp_path: Path) -> None:
 )
 def test_a_wrong_file_is_refused(before: str, after: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(AnabranchError, match=message.replace("?", r"\?")):
-        BACKEND.prepare(group(tmp_path, STUDY.replace(before, after)), quick=False, output=tmp_path)
+        Meters().prepare(group(tmp_path, STUDY.replace(before, after)), quick=False, output=tmp_path)

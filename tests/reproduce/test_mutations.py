@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 
 from anabranch import Splitter
-from anabranch.reproduce.backends.splitter import BACKEND, accuracy, validation
-from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
-from anabranch.reproduce.backends.splitter.job import run
-from anabranch.reproduce.backends.splitter.study import Study, Sweep, load
-from anabranch.reproduce.claim import Claim
-from anabranch.reproduce.claims_file import load_expected
-from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import AGREES, FAILS, HOLDS, NO_ORACLE, VOID, Line
+from anabranch.files.project.studies.valo.splitting import accuracy, validation
+from anabranch.files.project.studies.valo.splitting.evidence import SplitterEvidence
+from anabranch.files.project.studies.valo.splitting.job import run
+from anabranch.files.project.studies.valo.splitting.splitting import Splitting
+from anabranch.files.project.studies.valo.splitting.study import Study, Sweep, load
+from anabranch.reproduce.claims.claim import Claim
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import AGREES, FAILS, HOLDS, NO_ORACLE, VOID, Line
 from support.command import anabranch
 from support.mutation import Mutation, fabric, judged
 
@@ -72,7 +73,7 @@ def names_broken(claim: Claim) -> bool:
 
 
 def test_an_equal_split_turns_every_verdict_on_accuracy(monkeypatch: pytest.MonkeyPatch) -> None:
-    claims = load_expected(SPLITTING, True, BACKEND.read_measure).claims
+    claims = load_expected(SPLITTING, True, Splitting().read_measure).claims
     whole = splitting(claims)
     assert FAILS not in {line.check for line in whole}
     monkeypatch.setattr(accuracy, "Splitter", equal_split)

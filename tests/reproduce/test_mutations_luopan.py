@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.reproduce.backend import Context, backend
-from anabranch.reproduce.group import Group
-from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import FAILS, NOT_RUN, VOID
+from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.backends.simulator import BACKEND
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import FAILS, NOT_RUN, VOID
 
 FIG9 = Path(__file__).parents[2] / "studies" / "luopan" / "fig9"
 TABLE1 = FIG9.parent / "table1"
@@ -50,7 +51,7 @@ def test_ignored_probes_turn_every_verdict_of_luopan(tmp_path: Path, study: Path
             text = text.replace(old, new)
         (folder / "study.toml").write_text(text)
         (folder / "expected.toml").write_text((study / "expected.toml").read_text())
-        prepared = backend("simulator").prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), True, runs)
+        prepared = BACKEND.prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), True, runs)
         evidence = prepared.run(Context(["pytest"], True, lambda text: pytest.fail(text)))
         lines[name] = [(claim, judge("tiny", claim, evidence)) for claim in prepared.expected.claims]
     named = [bool(claim.theories) and "luopan" in str(claim.measure) for claim, _ in lines["whole"]]

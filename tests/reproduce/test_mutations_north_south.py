@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.reproduce.backend import Context, backend
-from anabranch.reproduce.group import Group
-from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import FAILS, HOLDS, NOT_RUN, VOID, Line
+from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.backends.simulator import BACKEND
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import FAILS, HOLDS, NOT_RUN, VOID, Line
 
 STUDY = Path(__file__).parents[2] / "studies" / "wino" / "north-south"
 SMALLER = {
@@ -39,7 +40,7 @@ def verdicts(folder: Path, changes: dict[str, str]) -> list[Line]:
         text = text.replace(old, new)
     (folder / "study.toml").write_text(text)
     (folder / "expected.toml").write_text((STUDY / "expected.toml").read_text())
-    prepared = backend("simulator").prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), True, folder / "runs")
+    prepared = BACKEND.prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), True, folder / "runs")
     evidence = prepared.run(Context(["pytest"], True, lambda text: pytest.fail(text)))
     lines = [judge("tiny", claim, evidence) for claim in prepared.expected.claims]
     return [line for line in lines if line.kind != NOT_RUN]

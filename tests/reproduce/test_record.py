@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.reproduce import cell_record
-from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.quantity import Quantity
-from anabranch.reproduce.record import Record, identity, keep, recorded
+from anabranch.reproduce.claims.quantity import Quantity
+from anabranch.reproduce.records import cell_record
+from anabranch.reproduce.records.record import Record, identity, keep, recorded
 from anabranch.reproduce.selection import groups
+from anabranch.reproduce.values.cells import Cells
 from support.command import anabranch
 from support.tiny_study import EXPECTED, STUDY, write_study
 

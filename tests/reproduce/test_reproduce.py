@@ -13,12 +13,12 @@ import pytest
 from anabranch import AnabranchError
 from anabranch._core import Progress
 from anabranch.files.units import coarse_duration
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
 from anabranch.reproduce.backends.simulator.simulate import SCHEME_MISSING, collect
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.claims_file import load_expected
-from anabranch.reproduce.group import Group
-from anabranch.reproduce.measure import CellMeasure
-from anabranch.reproduce.selection import PAPERS, groups, select
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.claims.measure import CellMeasure
+from anabranch.reproduce.selection import groups, papers, select
 from anabranch.simulate.study import local
 from anabranch.simulate.study.forecast import forecast
 from anabranch.simulate.study.job import Job, run_here
@@ -121,7 +121,7 @@ def test_names_select_papers_groups_and_studies() -> None:
     assert {group.label for group in select(["valo/splitting"])} == {"valo/splitting"}
     assert select(["valo-splitting"]) == select(["valo/splitting"])
     assert {group.paper for group in select(["luopan"])} == {"luopan"}
-    assert {group.paper for group in select([], everything=True)} == set(PAPERS)
+    assert {group.paper for group in select([], everything=True)} == set(papers())
     labels = [group.label for group in groups()]
     assert labels.index("luopan/fig9") < labels.index("luopan/fig10")
     with pytest.raises(AnabranchError, match="did you mean luopan"):
@@ -148,7 +148,7 @@ def test_studies_of_the_repository_are_sound(group: Group, tmp_path: Path) -> No
             if isinstance(claim.measure, CellMeasure):
                 assert (evidence.ranking if claim.measure.order else evidence.estimates)(claim.measure)
         assert study.quick_note or not quick
-    assert (group.folder / "README.md").is_file() or group.paper not in PAPERS
+    assert (group.folder / "README.md").is_file() or group.paper not in papers()
 
 
 def test_the_forecast_counts_frames_times_ports(where: Path) -> None:

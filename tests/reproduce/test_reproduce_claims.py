@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.reproduce.backends.splitter import BACKEND
-from anabranch.reproduce.backends.splitter.measure import ValueMeasure
-from anabranch.reproduce.backends.splitter.theory import jensen_random_pct
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import Alternative, Cause, Claim, half_digit
-from anabranch.reproduce.claims_file import load_expected
-from anabranch.reproduce.estimate import Band, Estimate, Estimates, Measure, Oracle, Spread
-from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import AGREES, DIFFERS, FAILS, HOLDS, INCOMPARABLE, RANKS, UNDECIDED, VOID
-from anabranch.reproduce.zone import Zone, agreeing, seeds_deciding
+from anabranch.files.project.studies.valo.splitting.measure import ValueMeasure
+from anabranch.files.project.studies.valo.splitting.splitting import Splitting
+from anabranch.files.project.studies.valo.splitting.theory import jensen_random_pct
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
+from anabranch.reproduce.claims.claim import Alternative, Cause, Claim, half_digit
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.claims.measure import Measure
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import AGREES, DIFFERS, FAILS, HOLDS, INCOMPARABLE, RANKS, UNDECIDED, VOID
+from anabranch.reproduce.judge.zone import Zone, agreeing
+from anabranch.reproduce.values.cells import Cells
+from anabranch.reproduce.values.estimate import Band, Estimate, Estimates, Oracle, Spread, seeds_deciding
 
 FOLDER = Path(__file__).parents[2] / "studies" / "valo" / "splitting"
 
@@ -100,7 +101,7 @@ def verdict(one: Claim, evidence: Known | None = None) -> tuple[str, str]:
 
 
 def test_every_claim_on_splitting_is_there_and_no_other() -> None:
-    claims = load_expected(FOLDER, read=BACKEND.read_measure).claims
+    claims = load_expected(FOLDER, read=Splitting().read_measure).claims
     assert list(dict.fromkeys(claim.id for claim in claims)) == list(STATED)
     for id_, values in STATED.items():
         listed = [claim.low for claim in claims if claim.id == id_]
@@ -109,7 +110,7 @@ def test_every_claim_on_splitting_is_there_and_no_other() -> None:
 
 
 def test_every_comparable_claim_says_how() -> None:
-    for one in load_expected(FOLDER, read=BACKEND.read_measure).claims:
+    for one in load_expected(FOLDER, read=Splitting().read_measure).claims:
         assert one.measure or one.compare == "none", one.what
         assert one.compare != "none" or one.reason, one.what
         assert one.compare != "value" or one.factor or one.tolerance, one.what
@@ -265,7 +266,7 @@ HEAD = '# a comment\nfixed = 2026-11-22\n[[claim]]\nid = "0.7"\nwhat = "x"\nwher
 def test_a_wrong_claim_is_named(tmp_path: Path, text: str, named: str) -> None:
     (tmp_path / "expected.toml").write_text(HEAD + text)
     with pytest.raises(AnabranchError, match=named) as error:
-        load_expected(tmp_path, read=BACKEND.read_measure)
+        load_expected(tmp_path, read=Splitting().read_measure)
     assert str(tmp_path / "expected.toml") in str(error.value)
 
 

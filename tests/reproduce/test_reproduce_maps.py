@@ -10,18 +10,18 @@ import polars as pl
 import pytest
 
 from anabranch import AnabranchError, Splitter
+from anabranch.files.project.studies.valo.splitting.error_map import error_ratio
+from anabranch.files.project.studies.valo.splitting.study import load
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
 from anabranch.reproduce.backends.simulator.measured import measured
-from anabranch.reproduce.backends.splitter.error_map import error_ratio
-from anabranch.reproduce.backends.splitter.study import load
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claims_file import load_expected
-from anabranch.reproduce.evaluate import evaluate
-from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import AGREES
-from anabranch.reproduce.measure import read_measure
-from anabranch.reproduce.overview import Overview
-from anabranch.reproduce.quantity import Quantity
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.claims.measure import read_measure
+from anabranch.reproduce.claims.quantity import Quantity
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import AGREES
+from anabranch.reproduce.pages.overview import Overview
+from anabranch.reproduce.values.cells import Cells
+from anabranch.reproduce.values.evaluate import evaluate
 from anabranch.simulate.runs.results import Run
 from anabranch.simulate.stats.size_classes import ALL_FLOWS
 from anabranch.split.stats.mape import mape

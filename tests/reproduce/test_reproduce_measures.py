@@ -12,17 +12,17 @@ import polars as pl
 import pytest
 
 from anabranch import AnabranchError
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
 from anabranch.reproduce.backends.simulator.measured import measured
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.cells import LEFT_OUT, Cells
-from anabranch.reproduce.claims_file import load_expected
-from anabranch.reproduce.evaluate import evaluate
-from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import AGREES, BLIND, DIFFERS, FAILS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED, VOID
-from anabranch.reproduce.measure import CellMeasure, read_classes, read_measure
-from anabranch.reproduce.overview import Overview
-from anabranch.reproduce.quantity import Quantity
-from anabranch.reproduce.ranking import rank
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.claims.measure import CellMeasure, read_classes, read_measure
+from anabranch.reproduce.claims.quantity import Quantity
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import AGREES, BLIND, DIFFERS, FAILS, INCOMPARABLE, NOT_RUN, RANKS, UNDECIDED, VOID
+from anabranch.reproduce.pages.overview import Overview
+from anabranch.reproduce.values.cells import LEFT_OUT, Cells
+from anabranch.reproduce.values.evaluate import evaluate
+from anabranch.reproduce.values.ranking import rank
 from anabranch.simulate.runs.results import Run
 
 CLASSES = read_classes({"mice": {"upto": "10 KB"}, "large": {"above": "10 KB", "upto": "1 MB"}})

@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.reproduce.backends.splitter import BACKEND
-from anabranch.reproduce.backends.splitter.evidence import SplitterEvidence
-from anabranch.reproduce.backends.splitter.job import Outcome, run
-from anabranch.reproduce.backends.splitter.outcome_record import parts, read
-from anabranch.reproduce.backends.splitter.output import deterministic
-from anabranch.reproduce.backends.splitter.study import Study, Sweep, load
-from anabranch.reproduce.claim import Claim
-from anabranch.reproduce.claims_file import load_expected
-from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import FAILS, INCOMPARABLE, VOID, Line
-from anabranch.reproduce.record import Record
-from anabranch.reproduce.report import record
+from anabranch.files.project.studies.valo.splitting.evidence import SplitterEvidence
+from anabranch.files.project.studies.valo.splitting.job import Outcome, run
+from anabranch.files.project.studies.valo.splitting.outcome_record import parts, read
+from anabranch.files.project.studies.valo.splitting.output import deterministic
+from anabranch.files.project.studies.valo.splitting.splitting import Splitting
+from anabranch.files.project.studies.valo.splitting.study import Study, Sweep, load
+from anabranch.reproduce.claims.claim import Claim
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import FAILS, INCOMPARABLE, VOID, Line
+from anabranch.reproduce.pages.report import record
+from anabranch.reproduce.records.record import Record
 from support.command import anabranch
 
 FOLDER = Path(__file__).parents[2] / "studies" / "valo" / "splitting"
@@ -55,7 +55,7 @@ def outcome() -> Outcome:
 
 
 def claims() -> list[Claim]:
-    return load_expected(FOLDER, True, BACKEND.read_measure).claims
+    return load_expected(FOLDER, True, Splitting().read_measure).claims
 
 
 def judged(outcome: Outcome) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,19 +10,19 @@ from typing import Any
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.cli.reference.study import SPLITTER
 from anabranch.files.toml_document import read_toml
-from anabranch.reproduce.backend import Prepared, backend
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import Claim
-from anabranch.reproduce.claims_file import load_expected
-from anabranch.reproduce.estimate import Band, Estimate, Estimates, Spread
-from anabranch.reproduce.group import BACKENDS, Group
-from anabranch.reproduce.judge import judge
-from anabranch.reproduce.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS
-from anabranch.reproduce.ranking import Ranking
+from anabranch.reproduce.backends.backend import Prepared
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
+from anabranch.reproduce.backends.door import backend
+from anabranch.reproduce.claims.claim import Claim
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.claims.group import BACKENDS, Group
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import AGREES, DIFFERS, INCOMPARABLE, NOT_RUN, RANKS
 from anabranch.reproduce.selection import groups
+from anabranch.reproduce.values.cells import Cells
+from anabranch.reproduce.values.estimate import Band, Estimate, Estimates, Spread
+from anabranch.reproduce.values.ranking import Ranking
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Given(CellEvidence):
 
 
 def prepared(group: Group, quick: bool, tmp_path: Path) -> Prepared:
-    return backend(group.backend).prepare(group, quick, tmp_path)
+    return backend(group).prepare(group, quick, tmp_path)
 
 
 def kinds(claim: Claim) -> tuple[str, str]:
@@ -66,7 +67,7 @@ def kinds(claim: Claim) -> tuple[str, str]:
 
 
 def test_all_backends_have_studies() -> None:
-    assert {group.backend for group in groups()} == set(BACKENDS)
+    assert {group.backend for group in groups()} == {*BACKENDS, "meter", "splitter"}
     assert {group.label for group in groups() if group.backend == "lab"} == {
         "valo/lab",
         "valo/lab-fct",
@@ -101,8 +102,10 @@ def test_a_study_loads_names_its_source_and_can_be_judged(group: Group, tmp_path
 @pytest.mark.parametrize("group", [group for group in groups() if group.backend == "lab"], ids=lambda one: one.label)
 def test_claims_of_the_lab_name_what_its_experiment_has(group: Group, tmp_path: Path) -> None:
     """Nothing has run; a scheme or an axis that there is not would be refused all the same."""
-    from anabranch.reproduce.backends.lab import dbb, meters, wino
-    from anabranch.reproduce.backends.lab.valo import evidence as valo
+    from anabranch.files.project.studies.dbb.lab import lab as dbb
+    from anabranch.files.project.studies.valo.lab import evidence as valo
+    from anabranch.files.project.studies.wino.fig4 import switch_meters as meters
+    from anabranch.files.project.studies.wino.lab import lab as wino
 
     study = prepared(group, False, tmp_path)
     cells = {
@@ -118,7 +121,7 @@ def test_claims_of_the_lab_name_what_its_experiment_has(group: Group, tmp_path: 
 
 
 def test_points_outside_winos_lab_are_told_from_runs_that_lack(tmp_path: Path) -> None:
-    from anabranch.reproduce.backends.lab import wino
+    from anabranch.files.project.studies.wino.lab import lab as wino
 
     study = prepared(next(group for group in groups() if group.label == "wino/lab"), False, tmp_path)
     made = wino.cells([], study.settings.steps(study.group.folder))  # type: ignore[attr-defined]
@@ -145,7 +148,7 @@ def test_settings_that_are_known_to_be_chosen_are_marked() -> None:
     """VALO's load and WCMP's T, Wino's threshold, Luopan's probes: chosen knowing the answer, and told so."""
     marked: dict[str, set[str]] = {}
     for group in groups():
-        for claim in load_expected(group.folder, read=backend(group.backend).read_measure).claims:
+        for claim in load_expected(group.folder, read=backend(group).read_measure).claims:
             marked.setdefault(group.label, set()).update(claim.chosen)
     assert marked["valo/fct"] == {"load 0.6", "T = 24"}
     assert marked["valo/deep-learning"] == {"T = 24"}
@@ -158,19 +161,28 @@ def test_settings_that_are_known_to_be_chosen_are_marked() -> None:
             assert names == {"probes overtake"}, label
 
 
-def test_the_page_has_every_key_of_the_splitters_study() -> None:
+def test_the_page_of_splitting_has_every_key_of_its_study() -> None:
     (group,) = (group for group in groups() if group.backend == "splitter")
-    assert set(read_toml(group.folder / "study.toml")) == set(SPLITTER)
+    page = (group.folder / "README.md").read_text()
+    assert [key for key in read_toml(group.folder / "study.toml") if f"| `{key}` |" not in page] == []
 
 
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [
-        ('backend = "lab"', 'backend = "laab"', r"study.toml:2: backend: laab: unknown; did you mean lab"),
-        ('experiment = "dbb"', 'experiment = "bdd"', r"study.toml:3: experiment: bdd; use one of dbb"),
+        (
+            'backend = "lab"\ncode =',
+            'backend = "laab"\n#',
+            r"study.toml:2: backend: laab: unknown, and no `code`",
+        ),
+        (
+            'code = "lab.py:DbbLab"',
+            'code = "lab.py:Dbb"',
+            r"study.toml:3: code: lab.py:Dbb: Dbb: no such class; did",
+        ),
         ("draws = 5 ", "drwas = 5 ", r"study.toml:\d+: settings.drwas: unknown key; did you mean draws"),
         ("window_s = 6.0", "", "settings: window_s: missing"),
-        ('title = "DBB', 'titel = "DBB', r"study.toml:5: titel: unknown key; did you mean title"),
+        ('title = "DBB', 'titel = "DBB', r"study.toml:6: titel: unknown key; did you mean title"),
     ],
 )
 def test_a_wrong_study_of_the_lab_is_named(
@@ -182,7 +194,8 @@ def test_a_wrong_study_of_the_lab_is_named(
     text = (real.folder / "study.toml").read_text()
     assert old in text
     (folder / "study.toml").write_text(text.replace(old, new))
-    (folder / "expected.toml").write_text((real.folder / "expected.toml").read_text())
+    for path in (real.folder / "expected.toml", *real.folder.glob("*.py")):
+        shutil.copy(path, folder)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AnabranchError, match=named):
         prepared(next(group for group in groups() if group.label == "other/lab"), False, tmp_path)

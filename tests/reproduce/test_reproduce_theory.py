@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from anabranch import Splitter
-from anabranch.reproduce.backends.splitter.study import choice
-from anabranch.reproduce.backends.splitter.theory import (
+from anabranch.files.project.studies.valo.splitting.study import choice
+from anabranch.files.project.studies.valo.splitting.theory import (
     Theory,
     jensen_random_pct,
     mapes,

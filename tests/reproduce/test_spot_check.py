@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from anabranch._core import MODEL_VERSION
-from anabranch.reproduce.backend import Context
-from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.group import Group
-from anabranch.reproduce.quantity import Quantity
+from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.claims.quantity import Quantity
+from anabranch.reproduce.records.spot_check import compared, draw
 from anabranch.reproduce.selection import select
 from anabranch.reproduce.session import spot_check
-from anabranch.reproduce.spot_check import compared, draw
+from anabranch.reproduce.values.cells import Cells
 from support.command import anabranch
 from support.tiny_study import STUDY, write_study
 

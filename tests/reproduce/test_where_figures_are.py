@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.reproduce.backend import backend
-from anabranch.reproduce.claims_file import load_expected
+from anabranch.reproduce.backends.door import backend
+from anabranch.reproduce.claims.claims_file import load_expected
 from anabranch.reproduce.selection import groups
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +58,7 @@ def claimed(paper: str) -> dict[str, str]:
     """Where the claims of each study say that they are from."""
     return {
         group.label: "; ".join(
-            claim.where for claim in load_expected(group.folder, read=backend(group.backend).read_measure).claims
+            claim.where for claim in load_expected(group.folder, read=backend(group).read_measure).claims
         )
         for group in groups()
         if group.paper == paper

@@ -10,7 +10,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.reproduce.backends.simulator.measured import measured, unfinished
-from anabranch.reproduce.quantity import Quantity
+from anabranch.reproduce.claims.quantity import Quantity
 from anabranch.simulate.runs.class_table import class_rows
 from anabranch.simulate.stats.fct import by_class, by_size
 from anabranch.simulate.stats.jobs import completion_ns

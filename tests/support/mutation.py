@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.reproduce.backend import Context, backend
-from anabranch.reproduce.group import Group
-from anabranch.reproduce.judge import LEAST_SEEDS, judge
-from anabranch.reproduce.line import Line
+from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.backends.simulator import BACKEND
+from anabranch.reproduce.claims.claim import LEAST_SEEDS
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import Line
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,6 @@ def judged(folder: Path, mutation: Mutation, scheme: str) -> list[Line]:
     folder.mkdir(parents=True)
     (folder / "study.toml").write_text(mutation.study + scheme + "\n")
     (folder / "expected.toml").write_text(mutation.expected)
-    prepared = backend("simulator").prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), False, folder / "runs")
+    prepared = BACKEND.prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), False, folder / "runs")
     evidence = prepared.run(Context(["pytest"], True, lambda text: pytest.fail(text)))
     return [judge("tiny", claim, evidence, LEAST_SEEDS) for claim in prepared.expected.claims]

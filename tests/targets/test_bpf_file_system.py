@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from anabranch.reproduce.backends.lab.valo.accuracy import SCHEMES
+from anabranch.files.project.studies.valo.lab.accuracy import SCHEMES
 from support.lab_fixture import need_kernel_lab, new_name
 
 OWN_WORLD = Path(__file__).parents[1] / "own_world.sh"
@@ -50,11 +50,10 @@ STUDY = """
 from dataclasses import replace
 from pathlib import Path
 from rich.console import Console
-from anabranch.reproduce.backend import Context
-from anabranch.reproduce.backends.lab import BACKEND
-from anabranch.reproduce.backends.lab.valo import fig10
+from anabranch.reproduce.backends.backend import Context
+from anabranch.files.project.studies.valo.lab import fig10
 from anabranch.reproduce.selection import select
-study = BACKEND.prepare(select(["valo/lab"])[0], True, Path("runs"))
+study = fig10.AccuracyLab().prepare(select(["valo/lab"])[0], True, Path("runs"))
 small = fig10.Settings((2, 4), 2000, 1, 1, 0.0)
 replace(study, settings=small).run(Context([], True, print)).show(Console(width=300))
 """

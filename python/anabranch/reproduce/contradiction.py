@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from anabranch.reproduce.line import AGREES, DIFFERS, RANKS, Line
-from anabranch.reproduce.record import recorded
+from anabranch.reproduce.judge.line import AGREES, DIFFERS, RANKS, Line
+from anabranch.reproduce.records.record import recorded
 from anabranch.reproduce.session import Evaluated, recall
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from anabranch.files.errors import AnabranchError
-from anabranch.reproduce.backend import Context
-from anabranch.reproduce.group import Group
+from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.claims.group import Group
 from anabranch.reproduce.selection import groups
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ RUNS = Path("runs")
 
 def papers() -> list[str]:
     """Papers with a study of the lab."""
-    return sorted({group.paper for group in groups() if group.backend == "lab"})
+    return sorted({group.paper for group in groups() if group.by_name_only})
 
 
 def of_lab(wanted: Sequence[str]) -> list[Group]:
     """Studies of the lab of these papers."""
     known = groups()
-    return [group for paper in wanted for group in known if (group.paper, group.backend) == (paper, "lab")]
+    return [group for paper in wanted for group in known if group.paper == paper and group.by_name_only]
 
 
 def folder(group: Group, quick: bool) -> Path:
@@ -77,8 +77,8 @@ def reproduce(
     for group in of_lab(wanted):
         (one,) = run([group], RUNS, piece.quick, context)
         # matplotlib takes a second to load: not before there is something to draw.
-        from anabranch.reproduce.report import write
-        from anabranch.reproduce.table import show
+        from anabranch.reproduce.pages.report import write
+        from anabranch.reproduce.pages.table import show
 
         results = folder(group, piece.quick)
         page = write([one], results, f"Reproduction: {results.name}", command)

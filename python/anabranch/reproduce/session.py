@@ -10,15 +10,16 @@ from rich.progress import track
 
 from anabranch.files.terminal.console import SafeConsole
 from anabranch.files.units import coarse_duration
-from anabranch.reproduce.backend import Announcement, Context, Evidence, Prepared, backend
-from anabranch.reproduce.claim import Expected
-from anabranch.reproduce.claims_file import load_expected
-from anabranch.reproduce.group import Group
-from anabranch.reproduce.judge import LEAST_SEEDS, judge
-from anabranch.reproduce.line import FAILS, Line
-from anabranch.reproduce.record import identity, keep, recorded
-from anabranch.reproduce.spot_check import SpotCheck
-from anabranch.reproduce.unrecorded import unrecorded
+from anabranch.reproduce.backends.backend import Announcement, Context, Evidence, Prepared
+from anabranch.reproduce.backends.door import backend
+from anabranch.reproduce.backends.unrecorded import unrecorded
+from anabranch.reproduce.claims.claim import LEAST_SEEDS, Expected
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import FAILS, Line
+from anabranch.reproduce.records.record import identity, keep, recorded
+from anabranch.reproduce.records.spot_check import SpotCheck
 from anabranch.simulate.study.local import cores
 
 
@@ -68,7 +69,7 @@ def run(groups: Sequence[Group], output: Path, quick: bool, context: Context) ->
 
 
 def _prepared(group: Group, quick: bool, output: Path) -> Prepared:
-    return backend(group.backend).prepare(group, quick, output)
+    return backend(group).prepare(group, quick, output)
 
 
 def recall(groups: Sequence[Group]) -> list[Evaluated]:
@@ -95,7 +96,7 @@ def spot_check(groups: Sequence[Group], cells: int, context: Context) -> Iterato
         elif record.study != identity(group):
             one = SpotCheck(group, why_not="study.toml has changed since")
         else:
-            one = backend(group.backend).spot_check(group, record, cells, context)
+            one = backend(group).spot_check(group, record, cells, context)
         context.report(f"{group.label}: {one.cells} of {one.of} cells: {one.result}")
         yield one
 
@@ -118,11 +119,11 @@ def _recalled(group: Group) -> Evaluated:
     known = recorded(group)
     evidence: Evidence
     if known is None:
-        expected = load_expected(group.folder, read=backend(group.backend).read_measure)
+        expected = load_expected(group.folder, read=backend(group).read_measure)
         evidence, origin = unrecorded(group), "no record"
     else:
-        expected, evidence = backend(group.backend).recall(group, known)
-        origin = known.origin(modelled=backend(group.backend).modelled) + (
+        expected, evidence = backend(group).recall(group, known)
+        origin = known.origin(modelled=backend(group).modelled) + (
             "" if known.study == identity(group) else "; study.toml has changed since"
         )
     lines = [judge(group.label, claim, evidence, LEAST_SEEDS) for claim in expected.claims]

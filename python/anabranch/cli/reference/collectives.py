@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch.cli.reference.markdown import code, replace_block, table
-from anabranch.reproduce.backend import Evidence
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.estimate import Estimate
-from anabranch.reproduce.measure import SCHEME_AXIS, CellMeasure, Labels
-from anabranch.reproduce.quantity import Quantity
+from anabranch.reproduce.backends.backend import Evidence
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
+from anabranch.reproduce.claims.measure import SCHEME_AXIS, CellMeasure, Labels
+from anabranch.reproduce.claims.quantity import Quantity
 from anabranch.reproduce.selection import select
 from anabranch.reproduce.session import recall
+from anabranch.reproduce.values.estimate import Estimate
 
 COLLECTIVES = {"known/ai-allreduce": "all-reduce", "known/ai-alltoall": "all-to-all"}
 FABRICS = ("whole", "dead-link", "slow-link")

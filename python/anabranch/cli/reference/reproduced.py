@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.cli.reference.markdown import GENERATED, code, table
-from anabranch.reproduce.line import Line
-from anabranch.reproduce.overview import Overview
-from anabranch.reproduce.selection import PAPERS, select
+from anabranch.reproduce.judge.line import Line
+from anabranch.reproduce.pages.overview import Overview
+from anabranch.reproduce.pages.table import chosen, remarks
+from anabranch.reproduce.selection import papers, select
 from anabranch.reproduce.session import Evaluated, recall
-from anabranch.reproduce.table import chosen, remarks
 
-TITLES = {"valo": "VALO", "wino": "Wino", "dbb": "DBB", "tdlb": "TDLB", "luopan": "Luopan"}
 COLUMNS = ("claim", "paper", "ours (95 % interval)", "verdict", "ours against theory", "why, and what to know")
 
 READING = """\
@@ -21,7 +20,7 @@ one. [What each verdict means](../study.md). Curves of the papers are images: on
 
 def pages() -> dict[str, str]:
     """A page for each paper by its name."""
-    by_paper: dict[str, list[Evaluated]] = {paper: [] for paper in PAPERS}
+    by_paper: dict[str, list[Evaluated]] = {paper: [] for paper in papers()}
     for one in recall(select([], everything=True, with_records=True)):
         by_paper[one.group.paper].append(one)
     return {f"{paper}.md": _page(paper, studies) for paper, studies in by_paper.items()}
@@ -31,7 +30,7 @@ def _page(paper: str, studies: Sequence[Evaluated]) -> str:
     recorded = [one for one in studies if one.recorded]
     left = [one for one in studies if not one.recorded]
     overview = Overview(paper, [line for one in recorded for line in one.lines])
-    text = f"# {TITLES[paper]}, reproduced\n\n{GENERATED}\n\n"
+    text = f"# {papers()[paper]}, reproduced\n\n{GENERATED}\n\n"
     text += f"What full runs came to: `anabranch reproduce {paper} --recorded` computes this page's verdicts from the\n"
     text += "records in `studies/`, without running anything.\n"
     if left:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields
 
 from anabranch.cli.reference.markdown import GENERATED, code, table
-from anabranch.reproduce.backends.lab import QUANTITIES, dbb, meters, wino
-from anabranch.reproduce.backends.lab import study as lab
-from anabranch.reproduce.backends.lab.valo import fig10, fig15
-from anabranch.reproduce.backends.meter import QUANTITIES as METERED
-from anabranch.reproduce.backends.meter.study import Meters
+from anabranch.reproduce.backends.experiment_settings import KEYS
+from anabranch.reproduce.backends.lab.study import QUANTITIES
 from anabranch.reproduce.backends.simulator.measured import SIMULATED
-from anabranch.reproduce.claim import COMPARISONS
-from anabranch.reproduce.group import BACKENDS
-from anabranch.reproduce.line import CHECKS, KINDS
-from anabranch.reproduce.quantity import LOWER_IS_BETTER, UNITS
-from anabranch.reproduce.schema import CELL_MEASURE, CLAIM, FIGURE, SPLITTER_MEASURE, THEORY, TOP, Key
+from anabranch.reproduce.claims.claim import COMPARISONS
+from anabranch.reproduce.claims.quantity import LOWER_IS_BETTER, UNITS
+from anabranch.reproduce.claims.schema import CELL_MEASURE, CLAIM, FIGURE, THEORY, TOP, Key
+from anabranch.reproduce.judge.line import CHECKS, KINDS
 from anabranch.simulate.study import quick, study
 
 SIMULATOR = {
@@ -34,90 +29,22 @@ QUICK = {
     "scenario": "Keys of the scenario that change.",
     "axes": "Values that stay, by axis.",
 }
-SPLITTER = {
-    "backend": '`"splitter"`.',
-    "name": "Name of the study.",
-    "title": "Title of the report's section.",
-    "paper": "Publication.",
-    "seed": "Seed of all random streams.",
-    "connections": "Generated connections: `sources`, `pool` (of each source), `hash`.",
-    "weights": "Limits of the random integer weights: `low`, `high`.",
-    "techniques": "Techniques with their parameters (`wrr:order=block`), and the model that theory has of each: "
-    "`equal`, `exact`, `volumes` (VALO Eq. 6), `turns`, `served` (least service), `replicas` (WCMP), `proportional` or "
-    "`none`.",
-    "validation": "Counts of scoring against volumes: `source`, `connections`, `weights`.",
-    "accuracy": "Trials (`trials`, `trials_quick`), and for each experiment (`default`, `weights`, `load`, `paths`, "
-    "`small`) numbers of `paths` and of `connections`, all combined.",
-    "cost": "Times of decisions: `techniques`, `connections`, `paths`, `paths_connections`, `packets`, `packets_list`, "
-    "`repetitions`, `process_bytes`. Keys with `_quick` replace theirs under `--quick`.",
-    "changes": "Weights that change: `techniques`, `per_second`, `connections`, `paths`, `packets_per_second`.",
-    "hashes": "Comparison of hashes: `names`, `connections`, `weights`.",
-}
-METER = {
-    "backend": '`"meter"`.',
-    "name": "Name of the study.",
-    "title": "Title, for the reader.",
-    "settings": "How much is measured, see below.",
-    "quick": "Settings that `--quick` replaces, and a `note` on what is smaller.",
-}
-METERS = {
-    "rates_kbps": "Rates of meters, in kb/s: the axis `rate`.",
-    "windows_ms": "Windows that throughput is measured in, in milliseconds: the axis `window`.",
-    "bursts_ms": "Depths of a meter's bucket, as the time that its rate takes for them: the axis `burst`.",
-    "offered_mbps": "Rate at which frames come, in Mb/s.",
-    "frame_bytes": "Size of the frames.",
-    "duration_ms": "Time that is measured.",
-    "parts": "Parts of that time, which are the seeds of the claims.",
-}
 LAB = {
     "backend": '`"lab"`.',
+    "code": "Class of the lab, `FILE.py:CLASS`, from the study's folder; it inherits `LabBackend`.",
     "name": "Name of the study and of its folder of results.",
     "title": "Title, for the reader.",
-    "experiment": f"Code that runs: {', '.join(code(name) for name in lab.EXPERIMENTS)}.",
-    "settings": "How much is measured; the keys depend on the experiment, see below.",
+    "experiment": "Name of what is measured. It is in the hash by which a record knows its study; `code` is not.",
+    "settings": "How much is measured: the fields of the class's `settings`, a dataclass, all of them.",
     "quick": "Settings that `--quick` replaces, and a `note` on what is smaller.",
 }
-SETTINGS = {
-    "dbb": {
-        "cases": "Tables with a rule of loss (`losses`) and the names of `cases` that run under it.",
-        "warm_up_s": "Traffic before the window, in seconds.",
-        "window_s": "Time that is measured, in seconds.",
-        "draws": "Draws of ports, which a hash sees; they are the seeds of the claims.",
-        "seeds": "Seeds of the simulator beside it.",
-    },
-    "valo.fig10": {
-        "paths": "Numbers of paths.",
-        "connections": "Connections of a trial.",
-        "trials_min": "Least number of trials.",
-        "trials_max": "Largest number of trials.",
-        "budget_s": "Time in seconds after which no further round of trials begins.",
-    },
-    "valo.fig15": {
-        "workloads": "Distributions of flow sizes.",
-        "hosts": "Hosts of each edge.",
-        "draws": "Draws of weights; they are the seeds of the claims.",
-        "duration_ms": "Time in which flows begin, in milliseconds.",
-        "total_bps": "Rate of all paths together at most, in bit/s.",
-        "kernel": "Whether datapaths in the kernel are measured too, at the rate that the machine carries.",
-    },
-    "wino": {
-        "degraded": "Fabrics where all schemes run under web search: `100-50` and `100-10`, rates in Mb/s.",
-        "compared": "`FABRIC, WORKLOAD` where three schemes run; the fabric may be `N-S`, with north-south traffic.",
-        "loads": "Loads where all schemes run, of what is left.",
-        "loads_compared": "Loads where three schemes run.",
-        "duration_s": "Time in which flows begin, in seconds.",
-        "seeds": "Seeds.",
-    },
-    "meters": {
-        "rates_kbps": "Rates of meters, in kb/s.",
-        "windows_ms": "Windows in which what passes is counted, in milliseconds.",
-        "bursts_ms": "Depths of the bucket, as the time that its rate takes for them; two frames at least.",
-        "offered": "What is sent, as a multiple of the meter's rate.",
-        "least_offered_mbps": "What is sent at least.",
-        "most_offered_mbps": "What is sent at most; meters whose rate is above half of it are left out.",
-        "duration_s": "Time that a meter is measured.",
-        "parts": "Parts of that time, which stand in the place of seeds.",
-    },
+OWN = {
+    "`LabBackend` (`anabranch.reproduce.backends.lab.study`)": "`settings`, a dataclass of the keys of `[settings]`, "
+    "and `run(study, context)`, which returns `LabEvidence`",
+    "`CellBackend` (`anabranch.reproduce.backends.cell_evidence`)": "`prepare`, which reads `study.toml`; its values "
+    "stand in cells, and `quantities` may name those that it measures",
+    "`Backend` (`anabranch.reproduce.backends.backend`)": "`prepare`, `recall` and `read_measure`: evidence, records "
+    "and measures of its own",
 }
 RULES = {
     "value": "Our whole interval must be within `tolerance` or `factor` of what is published, and on its side of no "
@@ -147,9 +74,9 @@ VERDICTS = {
     "ours is wrong": "Ours contradicts theory: the paper is not held against it.",
 }
 CHECKED = {
-    "holds": "Ours is what a `[[theory]]` of the file, or of the backend, expects. The splitter's errors are held "
-    "against the expectation of closed forms in NumPy for the very weights that were drawn, five standard deviations "
-    "of chance wide.",
+    "holds": "Ours is what a `[[theory]]` of the file, or of the backend, expects. Those of "
+    "`valo/splitting` are closed forms in NumPy for the very weights that were drawn, five standard deviations of "
+    "chance wide.",
     "within bounds": "Nothing expects our number, but every run behind it keeps the bounds that no network can pass: "
     "no flow is faster than its hosts' links, no port sends more than its rate allows, every packet is delivered, "
     "dropped, lost or left.",
@@ -195,8 +122,8 @@ A study is a folder `studies/PAPER/FIGURE/` with `study.toml` (what runs), `expe
 it is compared) and `README.md` (the set-up, and how we read what the paper leaves unsaid). `anabranch reproduce` runs
 it and judges its claims; `anabranch sweep` takes the study file of a simulation by itself.
 
-Four backends yield values: {", ".join(code(name) for name in BACKENDS)}. Claims, verdicts and reports are the same
-for all. Studies of the lab need root and a machine that does nothing else: they run by `anabranch lab reproduce PAPER`
+A backend yields values: the simulator, a lab, or code of the study's own. Claims, verdicts and reports are the same for
+all. Studies of the lab need root and a machine that does nothing else: they run by `anabranch lab reproduce PAPER`
 or by their own name (`anabranch reproduce dbb/lab`), not by `--all` or a paper's name.
 
 ## study.toml
@@ -207,19 +134,22 @@ or by their own name (`anabranch reproduce dbb/lab`), not by `--all` or a paper'
 The table `[quick]`:
 
 {_meanings(QUICK, quick.KEYS)}
-### Splitter
-
-{_meanings(SPLITTER, SPLITTER)}
-### Meter
-
-{_meanings(METER, METER)}
-Settings of a study of meters:
-
-{_meanings(METERS, [field.name for field in fields(Meters)])}
 ### Lab
 
-{_meanings(LAB, lab.KEYS)}
-{_settings()}## expected.toml
+{_meanings(LAB, KEYS)}
+### Code of a study's own
+
+What knows one paper stands beside its study: `code = "lab.py:DbbLab"` in `study.toml` names a class of a file below
+`studies/`, which is loaded when the study runs or its record is read, and leaves no bytecode there. Modules of a study
+import each other by relative imports (`from .cases import CASES`), and of anabranch whatever they need.
+
+{table(("the class inherits", "it says"), OWN.items())}
+`backend` is `"lab"` for a lab, otherwise a name of the study's own. Such studies: `dbb/lab`, `valo/lab`,
+`valo/lab-fct`, `wino/lab` and `wino/lab-meters` (labs), `wino/fig4` (meters of the simulator), `valo/splitting`
+(weights and connections split without a network; [its page](../studies/valo/splitting/README.md) has its keys and
+measures).
+
+## expected.toml
 
 ```toml
 {EXAMPLE}```
@@ -231,17 +161,10 @@ Settings of a study of meters:
 ### [[theory]]
 
 {_keys(THEORY)}
-### measure of the simulator, of meters and of the lab
+### measure of cells: of the simulator, of labs
 
 {_keys(CELL_MEASURE)}
 {_quantities()}
-### measure of the splitter
-
-Values have names `EXPERIMENT/SUBJECT/QUANTITY`, with `@POINT` behind where one point of a sweep is meant instead of
-the mean over all: `load/valo/mean`, `paths/scoring/mean@8`, `cost-load/wrr:cache=table/latency@last`. Quantities of
-accuracy are `mean` and `max` (of the trials' errors, in percent), `bytes` and `bytes-max` (the same by bytes).
-
-{_keys(SPLITTER_MEASURE)}
 ### [[figure]]
 
 {_keys(FIGURE)}
@@ -259,10 +182,8 @@ Every claim is judged twice, in two columns.
 A published number counts once: claims with `repeats`, and the further values of `per`, are shown and not counted.
 Settings that were chosen knowing the answer stand below the verdict.
 
-Intervals are Student's over seeds (draws of the lab); a ratio of schemes is paired on the same flows. Those of the
-splitter are a jackknife over trials, whose mean is moved from the weights that were drawn to all weights by what theory
-expects of both (a control variate). Times of decisions have the least and the most of six repetitions around their
-median; a repetition goes over all that is compared, and is the fastest of five passes over each.
+Intervals are Student's over seeds (draws of the lab); a ratio of schemes is paired on the same flows. Code of a study's
+own may have others, and its page says which.
 
 ## Records of full runs
 
@@ -277,9 +198,9 @@ records.
 A record is of the version that made it, and says so. `anabranch reproduce STUDY --spot-check 20` runs 20 of its cells
 again, drawn by chance and always the same ones, in a folder of their own, and compares every number to the last bit of
 single precision: if one in ten of a record's cells differed, 20 would miss it once in eight times. The status is 1 if a
-number differs. With `--record`, a record that holds says so from then on. Lab and splitter are left out: their values
-are no cells of the simulator. A test does so with a cell of each paper, so that nobody changes what is simulated
-without giving the model another number.
+number differs. With `--record`, a record that holds says so from then on. Labs and `valo/splitting` are left out:
+their values are no cells of the simulator. A test does so with a cell of each paper, so that nobody changes what is
+simulated without giving the model another number.
 """
 
 
@@ -301,24 +222,9 @@ def _meanings(meanings: Mapping[str, str], known: Collection[str], first: str = 
     return table((first, second), zip(names, (meanings[name] for name in known), strict=True))
 
 
-def _settings() -> str:
-    kinds = {
-        "dbb": dbb.Settings,
-        "meters": meters.Settings,
-        "valo.fig10": fig10.Settings,
-        "valo.fig15": fig15.Settings,
-        "wino": wino.Settings,
-    }
-    parts = [
-        f"Settings of `{name}`:\n\n{_meanings(SETTINGS[name], [field.name for field in fields(kinds[name])])}\n"
-        for name in lab.EXPERIMENTS
-    ]
-    return "".join(parts)
-
-
 def _quantities() -> str:
     better = {True: "lower", False: "higher", None: "-"}
-    backends = (("simulator", SIMULATED), ("meter", METERED), ("lab", QUANTITIES))
+    backends = (("simulator", SIMULATED), ("lab", QUANTITIES))
     rows = (
         (
             code(name),

@@ -245,14 +245,14 @@ def reproduce(
     from anabranch.files.terminal.console import terminal
     from anabranch.reproduce import lab as studies
     from anabranch.reproduce import session
-    from anabranch.reproduce.line import FAILS
+    from anabranch.reproduce.judge.line import FAILS
 
     if not papers:
         raise AnabranchError(f"lab reproduce: no paper; take some of: {', '.join(studies.papers())}")
     if quick and record:
         raise AnabranchError("lab reproduce: --quick: a record is of a full run; leave --quick or --record out")
     if record:
-        from anabranch.reproduce.record import refuse_installed
+        from anabranch.reproduce.records.record import refuse_installed
 
         refuse_installed(studies.of_lab(papers))
 
@@ -265,7 +265,7 @@ def reproduce(
     usable = all(one.evidence.usable for one in outcome) or allow_busy
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
-        from anabranch.reproduce.document import document
+        from anabranch.reproduce.pages.document import document
 
         write_json(json, document(outcome, [studies.folder(one.group, quick) for one in outcome]))
     if any(line.check == FAILS for one in outcome for line in one.lines):

@@ -14,7 +14,7 @@ from anabranch.files.errors import AnabranchError
 from anabranch.files.exit_status import STATUS_STOPPED
 
 if TYPE_CHECKING:
-    from anabranch.reproduce.group import Group
+    from anabranch.reproduce.claims.group import Group
     from anabranch.reproduce.session import Evaluated
 
 
@@ -84,7 +84,7 @@ def reproduce(
     chosen = select(studies or [], everything, with_records=recorded or spot_check is not None)
     name = "all" if everything else "-".join(study.replace("/", "-") for study in studies or [])
     if record:
-        from anabranch.reproduce.record import refuse_installed
+        from anabranch.reproduce.records.record import refuse_installed
 
         refuse_installed(chosen)
     if spot_check is not None:
@@ -125,9 +125,9 @@ def _command() -> list[str]:
 
 def _spot_checked(chosen: list[Group], cells: int, record: bool, quiet: bool) -> None:
     from anabranch.files.terminal.console import terminal
-    from anabranch.reproduce.backend import Context
+    from anabranch.reproduce.backends.backend import Context
+    from anabranch.reproduce.records.spot_check import keep
     from anabranch.reproduce.session import spot_check
-    from anabranch.reproduce.spot_check import keep
 
     console = terminal()
 
@@ -155,7 +155,7 @@ def _recalled(run: _Run) -> list[Evaluated]:
 def _ran(run: _Run) -> list[Evaluated]:
     from anabranch.files.terminal.console import terminal
     from anabranch.reproduce import session
-    from anabranch.reproduce.backend import Context
+    from anabranch.reproduce.backends.backend import Context
 
     console = terminal()
 
@@ -176,15 +176,15 @@ def _ran(run: _Run) -> list[Evaluated]:
 def _show(run: _Run, evaluated: list[Evaluated]) -> None:
     from anabranch.files.terminal.console import terminal
     from anabranch.reproduce.contradiction import contradictions
-    from anabranch.reproduce.line import FAILS
-    from anabranch.reproduce.report import write
-    from anabranch.reproduce.table import show
+    from anabranch.reproduce.judge.line import FAILS
+    from anabranch.reproduce.pages.report import write
+    from anabranch.reproduce.pages.table import show
 
     opposed = contradictions(evaluated)
     page = write(evaluated, run.output / run.name, f"Reproduction: {run.name}", _command())
     if run.json is not None:
         from anabranch.files.terminal.json_document import write_json
-        from anabranch.reproduce.document import document
+        from anabranch.reproduce.pages.document import document
 
         write_json(run.json, document(evaluated, [run.output / run.name] * len(evaluated), opposed))
     if not run.silent:

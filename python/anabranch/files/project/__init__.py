@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 
-def studies() -> Path:
+def study_root() -> Path:
     """Folder of the published evaluations: `PAPER/FIGURE/study.toml`."""
     return _folder() / "studies"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.cli.reference import study as backends
 from anabranch.cli.reference.schema.value import Schema, either, schema_of
-from anabranch.reproduce.group import BACKENDS, DEFAULT
+from anabranch.reproduce.claims.group import LAB
 from anabranch.simulate.scenario.keys import TABLE, TABLES, Key, every_key, keys_of
 
 KINDS = ("fabric.kind", "transport.kind", "traffic.kind")
@@ -33,7 +33,7 @@ def partial(schema: Any) -> Any:
 
 
 def study() -> Schema:
-    """A study of the simulator, or one of another backend, of which only the names of keys are known."""
+    """A study of the simulator, or one with code of its own: of a lab the names of keys are known."""
     axes: Schema = {
         "type": "object",
         "additionalProperties": either({"type": "array", "minItems": 1}, {"type": "object", "minProperties": 1}),
@@ -63,11 +63,7 @@ def study() -> Schema:
         backends.SIMULATOR,
     )
     own["required"] = ["scenario"]
-    named = {"splitter": backends.SPLITTER, "meter": backends.METER, "lab": backends.LAB}
-    if {*named, DEFAULT} != set(BACKENDS):
-        raise ValueError(f"backends without a schema: {sorted(set(BACKENDS) - {*named, DEFAULT})}")
-    others = [_named(backend, keys) for backend, keys in named.items()]
-    return {"if": {"required": ["backend"]}, "then": {"oneOf": others}, "else": own}
+    return {"if": {"required": ["backend"]}, "then": {"oneOf": _with_code(backends.LAB)}, "else": own}
 
 
 def _table(properties: dict[str, Schema], meanings: dict[str, str]) -> Schema:
@@ -77,10 +73,14 @@ def _table(properties: dict[str, Schema], meanings: dict[str, str]) -> Schema:
     return {"type": "object", "properties": described, "additionalProperties": False}
 
 
-def _named(backend: str, meanings: dict[str, str]) -> Schema:
+def _with_code(meanings: dict[str, str]) -> list[Schema]:
+    """A study of the lab, and one of a backend of its own, whose keys its code knows."""
     properties: dict[str, Schema] = {key: {"description": text} for key, text in meanings.items()}
-    properties["backend"] = {**properties["backend"], "const": backend}
-    return {"type": "object", "properties": properties, "required": ["backend"], "additionalProperties": False}
+    code = {"type": "string", "pattern": r"^.+\.py:[A-Za-z_]\w*$", "description": meanings["code"]}
+    known = {**properties, "backend": {**properties["backend"], "const": LAB}, "code": code}
+    own = {"backend": {"type": "string", "not": {"const": LAB}}, "code": code}
+    common: Schema = {"type": "object", "required": ["backend", "code"]}
+    return [{**common, "properties": known, "additionalProperties": False}, {**common, "properties": own}]
 
 
 def _children(path: str, known: dict[str, Key]) -> Schema:

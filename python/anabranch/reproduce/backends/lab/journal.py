@@ -24,8 +24,8 @@ from anabranch.files.errors import AnabranchError
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import LATE_MAX_MS, Contention
 from anabranch.lab.calibration.processor_time import Meter, ProcessorTime
-from anabranch.reproduce.backend import Context
-from anabranch.reproduce.record import Record
+from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.records.record import Record
 
 FILE, RECORDED = "runs.jsonl", "runs.jsonl.gz"
 KEYS = ("study", "run", "date", "kernel", "quiet", "spent", "late_ms", "found")

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.files.errors import AnabranchError
 from anabranch.lab.calibration import contention
 from anabranch.lab.calibration.contention import LATE_MAX_MS
 from anabranch.lab.fabric.termination import unwinding
-from anabranch.reproduce import cell_record
-from anabranch.reproduce.backend import Announcement, Context
+from anabranch.reproduce.backends.backend import Announcement, Context
+from anabranch.reproduce.backends.cell_evidence import CellBackend, CellEvidence
+from anabranch.reproduce.backends.experiment_settings import read_study
 from anabranch.reproduce.backends.lab.journal import FILE, Journal
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.claim import Claim, Expected
-from anabranch.reproduce.experiment_settings import check_keys, read_settings
-from anabranch.reproduce.group import Group
-from anabranch.reproduce.measure import CellMeasure
-from anabranch.reproduce.positions import key_line
-from anabranch.reproduce.record import identity, recorded
+from anabranch.reproduce.claims.claim import Claim, Expected
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.claims.measure import CellMeasure
+from anabranch.reproduce.records import cell_record
+from anabranch.reproduce.records.record import identity, recorded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,10 +28,8 @@ if TYPE_CHECKING:
 
     from anabranch.lab.calibration.contention import Contention
 
-EXPERIMENTS = ("dbb", "meters", "valo.fig10", "valo.fig15", "wino")
-"""Modules with the code of an experiment: `SETTINGS`, a dataclass, and `run(study, context)`."""
-KEYS = ("backend", "name", "title", "experiment", "settings", "quick")
-NOTE = "note"
+QUANTITIES = ("MAPE", "fct", "goodput", "reordered", "retransmitted", "dropped", "meter error")
+"""Quantities that labs yield, each some of them."""
 HINT = "leave the machine to the study, and run it again"
 
 
@@ -42,9 +39,9 @@ class LabStudy:
 
     group: Group
     expected: Expected
-    experiment: str
+    lab: LabBackend
     settings: Any
-    """`SETTINGS` of the experiment."""
+    """Object of the lab's `settings`."""
     folder: Path
     """Folder of the results."""
     quick_note: str
@@ -76,8 +73,7 @@ class LabStudy:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with unwinding():
-            found: LabEvidence = _experiment(self.experiment).run(self, context)
-        return found
+            return self.lab.run(self, context)
 
 
 @dataclass(frozen=True)
@@ -119,28 +115,29 @@ class LabEvidence(CellEvidence):
             contention.show(self.machine, HINT, console)
 
 
-def _experiment(name: str) -> Any:
-    return importlib.import_module(f"anabranch.reproduce.backends.lab.{name}")
+class LabBackend(CellBackend):
+    """Lab of a study: its class inherits this one, and says how much it measures and how it runs."""
 
+    quantities = QUANTITIES
+    unchecked = "its values are of real switches, and repeat only by chance"
+    settings: type[Any]
+    """Dataclass of the keys of `[settings]`."""
 
-def read_study(file: Path, text: str, table: Mapping[str, Any], quick: bool) -> tuple[str, Any, str]:
-    """Experiment, settings and the note on what `--quick` makes smaller.
+    @abstractmethod
+    def run(self, study: LabStudy, context: Context) -> LabEvidence:
+        """Makes the lab, measures, writes into the study's folder of results, and removes the lab.
 
-    Raises:
-        AnabranchError: a key is missing, unknown or has a wrong value.
+        Raises:
+            AnabranchError: no lab can be made here, or something in it refuses.
 
-    """
-    check_keys(table, KEYS, file)
-    experiment = str(table.get("experiment", ""))
-    if experiment not in EXPERIMENTS:
-        line = key_line(text, 0, "experiment")
-        raise AnabranchError(
-            f"{file}:{line}: experiment: {experiment or 'missing'}; use one of {', '.join(EXPERIMENTS)}"
-        )
-    smaller = dict(table.get("quick", {}))
-    note = str(smaller.pop(NOTE, ""))
-    given = {**table.get("settings", {}), **(smaller if quick else {})}
-    return experiment, read_settings(_experiment(experiment).SETTINGS, given, file), note if quick else ""
+        """
+
+    def prepare(self, group: Group, quick: bool, output: Path) -> LabStudy:
+        """Reads a study; its results go to `output/NAME`, or `output/NAME-quick`."""
+        expected = load_expected(group.folder, quick, self.read_measure)
+        settings, note = read_study(group.folder, self.settings, quick)
+        folder = output / f"{group.study}{'-quick' if quick else ''}"
+        return LabStudy(group, expected, self, settings, folder, note)
 
 
 def published(claims: Sequence[Claim], quantity: str, axis: str) -> dict[tuple[str, Any], Claim]:

@@ -6,24 +6,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anabranch.reproduce.backends.cell_evidence import CellBackend
 from anabranch.reproduce.backends.simulator.measured import read_simulated
-from anabranch.reproduce.measure import CellMeasure
+from anabranch.reproduce.claims.measure import CellMeasure
 
 if TYPE_CHECKING:
-    from anabranch.reproduce.backend import Context
+    from anabranch.reproduce.backends.backend import Context
     from anabranch.reproduce.backends.simulator.simulate import SimulatorStudy
-    from anabranch.reproduce.cell_evidence import CellEvidence
-    from anabranch.reproduce.claim import Expected
-    from anabranch.reproduce.group import Group
-    from anabranch.reproduce.record import Record
-    from anabranch.reproduce.spot_check import SpotCheck
+    from anabranch.reproduce.claims.group import Group
+    from anabranch.reproduce.records.record import Record
+    from anabranch.reproduce.records.spot_check import SpotCheck
     from anabranch.simulate.stats.size_classes import SizeClass
 
 
-class Simulator:
-    """See `backend.Backend`."""
+class Simulator(CellBackend):
+    """Runs cells, and reads quantities of their flows, ports and queues."""
 
-    by_name_only = False
     modelled = True
 
     def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> CellMeasure:
@@ -36,14 +34,8 @@ class Simulator:
 
         return prepare(group, output / CELLS, quick)
 
-    def recall(self, group: Group, record: Record) -> tuple[Expected, CellEvidence]:
-        """See `backend.Backend`."""
-        from anabranch.reproduce.cell_evidence import recall
-
-        return recall(group, record, read_simulated)
-
     def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
-        """See `backend.Backend`."""
+        """See `Backend`."""
         from anabranch.reproduce.backends.simulator.again import again
 
         return again(group, record, cells, context)

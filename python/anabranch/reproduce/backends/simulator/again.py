@@ -7,12 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from anabranch.files.errors import AnabranchError
-from anabranch.reproduce.backend import Context
+from anabranch.reproduce.backends.backend import Context
 from anabranch.reproduce.backends.simulator.simulate import prepare
-from anabranch.reproduce.cell_record import read
-from anabranch.reproduce.group import Group
-from anabranch.reproduce.record import Record
-from anabranch.reproduce.spot_check import SpotCheck, compared, draw
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.records.cell_record import read
+from anabranch.reproduce.records.record import Record
+from anabranch.reproduce.records.spot_check import SpotCheck, compared, draw
 
 
 def again(group: Group, record: Record, count: int, context: Context) -> SpotCheck:

@@ -10,8 +10,8 @@ import polars as pl
 from anabranch.lab.run.transport import time_ns
 from anabranch.reproduce.backends.simulator.port_quantities import of_ports
 from anabranch.reproduce.backends.simulator.statistic import statistic_of
-from anabranch.reproduce.measure import CellMeasure, read_measure
-from anabranch.reproduce.quantity import OF_FLOWS, Quantity
+from anabranch.reproduce.claims.measure import CellMeasure, read_measure
+from anabranch.reproduce.claims.quantity import OF_FLOWS, Quantity
 from anabranch.simulate.stats.jobs import completion_ns
 from anabranch.simulate.stats.size_classes import SizeClass
 from anabranch.simulate.stats.window import measured as measured_flows

@@ -10,7 +10,7 @@ import polars as pl
 
 from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.backends.simulator.statistic import statistic_of
-from anabranch.reproduce.quantity import Quantity
+from anabranch.reproduce.claims.quantity import Quantity
 
 if TYPE_CHECKING:
     from anabranch.simulate.runs.results import Run

@@ -12,17 +12,16 @@ from anabranch.files.errors import AnabranchError
 from anabranch.files.terminal.read_progress import each
 from anabranch.files.terminal.sweep_progress import SweepProgress
 from anabranch.files.units import coarse_duration
-from anabranch.reproduce.backend import Announcement, Context
+from anabranch.reproduce.backends.backend import Announcement, Context
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
 from anabranch.reproduce.backends.simulator.bounds import passed
 from anabranch.reproduce.backends.simulator.measured import measured, read_simulated, unfinished
-from anabranch.reproduce.cell_evidence import CellEvidence
-from anabranch.reproduce.cells import Cells
-from anabranch.reproduce.claim import Expected
-from anabranch.reproduce.claims_file import load_expected
-from anabranch.reproduce.group import FILE, Group
-from anabranch.reproduce.judge import LEAST_SEEDS
-from anabranch.reproduce.positions import key_line
-from anabranch.reproduce.quantity import Quantity
+from anabranch.reproduce.claims.claim import LEAST_SEEDS, Expected
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.claims.group import FILE, Group
+from anabranch.reproduce.claims.positions import key_line
+from anabranch.reproduce.claims.quantity import Quantity
+from anabranch.reproduce.values.cells import Cells
 from anabranch.simulate.runs.folder import check_writable, read_manifest
 from anabranch.simulate.runs.results import Run
 from anabranch.simulate.study.forecast import forecast

@@ -1,0 +1,174 @@
+"""Evidence in cells: estimates, rankings and figures of a study whose values stand in axes and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anabranch.files.errors import AnabranchError
+from anabranch.reproduce.backends.backend import Backend
+from anabranch.reproduce.claims.claim import Expected, FigureWanted
+from anabranch.reproduce.claims.claims_file import load_expected
+from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.claims.measure import SCHEME_AXIS, CellMeasure, read_measure
+from anabranch.reproduce.claims.quantity import UNITS
+from anabranch.reproduce.records import cell_record
+from anabranch.reproduce.records.record import Record
+from anabranch.reproduce.values.cells import Cells
+from anabranch.reproduce.values.estimate import Estimate, Estimates
+from anabranch.reproduce.values.evaluate import evaluate
+from anabranch.reproduce.values.ranking import Ranking, rank
+from anabranch.simulate.stats.size_classes import SizeClass
+from anabranch.simulate.study.outcome import numeric, short
+from anabranch.split.stats.confidence import half_width
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class CellEvidence:
+    """Values of a study in cells."""
+
+    cells: Cells
+    wanted: Sequence[FigureWanted] = field(default_factory=list)
+    usable: bool = True
+
+    @property
+    def recordable(self) -> bool:
+        """See `backend.Evidence`."""
+        return self.usable
+
+    def estimates(self, measure: CellMeasure) -> Estimates:
+        """See `backend.Evidence`."""
+        return evaluate(measure, self.cells)
+
+    def ranking(self, measure: CellMeasure) -> Ranking:
+        """See `backend.Evidence`."""
+        return rank(measure, self.cells)
+
+    def rivals(self, measure: CellMeasure) -> Iterable[tuple[str, CellMeasure]]:
+        """See `backend.Evidence`."""
+        own, over = measure.of.get(SCHEME_AXIS), measure.over
+        # One scheme alone, or at two values of another axis.
+        if own is None or (over is not None and over.get(SCHEME_AXIS) != own):
+            return
+        for scheme in self.cells.axes.get(SCHEME_AXIS, []):
+            if scheme != own:
+                other = None if over is None else {**over, SCHEME_AXIS: scheme}
+                yield str(scheme), replace(measure, of={**measure.of, SCHEME_AXIS: scheme}, over=other)
+
+    def figures(self) -> Iterable[tuple[str, str, Figure]]:
+        """The figures of the claims' file, by number."""
+        for number, wanted in enumerate(self.wanted, start=1):
+            drawn = _map(wanted, self.cells) if wanted.y else _series(wanted, self.cells)
+            if drawn is not None:
+                yield str(number), wanted.title, drawn
+
+    def measured(self) -> Iterable[tuple[str, int, str, float | None]]:
+        """See `backend.Evidence`."""
+        for (labels, seed, quantity), number in self.cells.numbers.items():
+            cell = ", ".join(f"{short(axis)} {label}" for axis, label in zip(self.cells.axes, labels, strict=True))
+            yield cell, seed, quantity.words, number
+
+    def files(self) -> Mapping[str, str]:
+        """None beside the engine's."""
+        return {}
+
+    def parts(self) -> Mapping[str, bytes]:
+        """See `backend.Evidence`."""
+        return cell_record.parts(self.cells)
+
+    def details(self) -> str:
+        """Nothing: all is in the claims and figures."""
+        return ""
+
+    def show(self, console: Console) -> None:
+        """Prints nothing: all is in the claims."""
+
+
+class CellBackend(Backend):
+    """Backend whose values stand in cells."""
+
+    quantities: Collection[str] = tuple(UNITS)
+    """Quantities that it measures."""
+
+    def read_measure(self, given: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> CellMeasure:
+        """Reads a measure of one of its quantities."""
+        return read_measure(given, classes, self.quantities)
+
+    def recall(self, group: Group, record: Record) -> tuple[Expected, CellEvidence]:
+        """See `Backend`."""
+        expected = load_expected(group.folder, read=self.read_measure)
+        return expected, CellEvidence(cell_record.read(record, expected.quantities), expected.figures)
+
+
+def _series(wanted: FigureWanted, cells: Cells) -> Figure | None:
+    """None where nothing was measured."""
+    from anabranch.report.plot import measure_series
+    from anabranch.report.plot.load_curves import Curve
+
+    _check_axes(wanted, cells)
+    labels = cells.axes[wanted.x]
+    by_number = numeric(labels)
+    curves = []
+    for series in cells.axes[wanted.series] if wanted.series else [None]:
+        held = {**wanted.at, wanted.series: series} if wanted.series else wanted.at
+        found = [_mean(wanted, cells, {**held, wanted.x: label}) for label in labels]
+        x = [float(label) for label in labels] if by_number else [float(index) for index in range(len(labels))]
+        if any(mean is not None for mean, _ in found):
+            name = "" if series is None else str(series)
+            curves.append(Curve(name, x, [mean for mean, _ in found], [half for _, half in found]))
+    names = None if by_number else [str(label) for label in labels]
+    series = short(wanted.series) if wanted.series else ""
+    return measure_series.draw(curves, names, short(wanted.x), wanted.quantity.words, series) if curves else None
+
+
+def _map(wanted: FigureWanted, cells: Cells) -> Figure | None:
+    """Ratios with their doubt: a number stands in brackets where its 95 % interval holds no difference."""
+    from anabranch.report.plot import heat_map
+
+    assert wanted.y is not None
+    side = wanted.y
+    _check_axes(wanted, cells)
+    columns = [label for label in cells.axes[wanted.x] if wanted.x != SCHEME_AXIS or label != wanted.over]
+    found = [[_ratio(wanted, cells, {wanted.x: x, side: y}) for x in columns] for y in cells.axes[side]]
+    if not any(one for row in found for one in row):
+        return None
+    ratios = [[one.value if one else None for one in row] for row in found]
+    doubtful = [[one is not None and _holds_none(one) for one in row] for row in found]
+    names = [str(label) for label in columns], [str(label) for label in cells.axes[side]]
+    return heat_map.draw(ratios, *names, (short(wanted.x), short(side)), doubtful)
+
+
+def _ratio(wanted: FigureWanted, cells: Cells, held: dict[str, Any]) -> Estimate | None:
+    of = {SCHEME_AXIS: held[SCHEME_AXIS]} if SCHEME_AXIS in held else {}
+    held = {axis: label for axis, label in {**wanted.at, **held}.items() if axis != SCHEME_AXIS}
+    at = {axis: [label] for axis, label in held.items()}
+    over = {SCHEME_AXIS: wanted.over}
+    return evaluate(CellMeasure(wanted.quantity, of=of, over=over, form="ratio", at=at), cells).mean
+
+
+def _holds_none(one: Estimate) -> bool:
+    return one.low is None or one.high is None or one.low <= 1.0 <= one.high
+
+
+def _check_axes(wanted: FigureWanted, cells: Cells) -> None:
+    for axis in filter(None, (wanted.x, wanted.y, wanted.series, *wanted.at)):
+        if axis not in cells.axes:
+            raise AnabranchError(f"figure `{wanted.title}`: {axis}: no axis of the study")
+
+
+def _mean(wanted: FigureWanted, cells: Cells, held: dict[str, object]) -> tuple[float | None, float | None]:
+    """Over seeds, and over the axes that the figure does not name, with half the width of the interval over seeds."""
+    by_seed: dict[int, list[float]] = {}
+    for (labels, seed, quantity), number in cells.numbers.items():
+        of_cell = dict(zip(cells.axes, labels, strict=True))
+        if quantity == wanted.quantity and number is not None and held.items() <= of_cell.items():
+            by_seed.setdefault(seed, []).append(number)
+    means = np.array([float(np.mean(numbers)) for numbers in by_seed.values()])
+    return (float(means.mean()), half_width(means)) if len(means) else (None, None)

@@ -1,0 +1,65 @@
+"""Study file of an experiment: how much it measures is its table `settings`, read into a dataclass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anabranch.files.errors import AnabranchError
+from anabranch.files.hints import nearest
+from anabranch.files.toml_document import read_toml
+from anabranch.reproduce.claims.group import FILE
+from anabranch.reproduce.claims.positions import key_line
+
+Settings = TypeVar("Settings")
+KEYS = ("backend", "code", "name", "title", "experiment", "settings", "quick")
+NOTE = "note"
+
+
+def read_study(folder: Path, kind: type[Settings], quick: bool) -> tuple[Settings, str]:
+    """Settings, and the note on what `--quick` makes smaller; empty without it.
+
+    Raises:
+        AnabranchError: a key is missing, unknown or has a wrong value.
+
+    """
+    file = folder / FILE
+    table = read_toml(file)
+    check_keys(table, KEYS, file)
+    smaller = dict(table.get("quick", {}))
+    note = str(smaller.pop(NOTE, ""))
+    given = {**table.get("settings", {}), **(smaller if quick else {})}
+    return read_settings(kind, given, file), note if quick else ""
+
+
+def check_keys(table: Mapping[str, Any], known: Sequence[str], file: Path) -> None:
+    """Looks at the keys that a study file has before any table.
+
+    Raises:
+        AnabranchError: a key is unknown.
+
+    """
+    for key in table:
+        if key not in known:
+            line = key_line(file.read_text(encoding="utf-8"), 0, key)
+            raise AnabranchError(f"{file}:{line}: {key}: unknown key; {nearest(key, known)}")
+
+
+def read_settings(kind: type[Settings], given: Mapping[str, Any], file: Path) -> Settings:
+    """The settings; lists become tuples.
+
+    Raises:
+        AnabranchError: a key is missing or unknown.
+
+    """
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    text = file.read_text(encoding="utf-8")
+    for key in given:
+        if key not in names:
+            line = next((number for number, words in enumerate(text.splitlines(), 1) if words.startswith(key)), 1)
+            raise AnabranchError(f"{file}:{line}: settings.{key}: unknown key; {nearest(key, names)}")
+    if missing := [name for name in names if name not in given]:
+        raise AnabranchError(f"{file}: settings: {', '.join(missing)}: missing; docs/study.md has all keys")
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})

@@ -1,0 +1,1 @@
+"""What a study states: its folder, its claims, and how each is measured."""

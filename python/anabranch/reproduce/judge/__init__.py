@@ -1,0 +1,1 @@
+"""Verdicts: theory against ours, ours against the paper."""

@@ -1,0 +1,1 @@
+"""Verdicts for people: tables, figures, a page, and plain data."""

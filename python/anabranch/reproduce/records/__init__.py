@@ -1,0 +1,1 @@
+"""Records of full runs, kept beside their studies."""

@@ -1,0 +1,1 @@
+"""What a study has measured: cells, and what a measure comes to over them."""
