@@ -16,12 +16,13 @@ from anabranch.files.project.studies.dbb.lab import figure, rows, table
 from anabranch.files.project.studies.dbb.lab import lab as dbb
 from anabranch.files.project.studies.dbb.lab.cases import BY_NAME, CASES, DUPLICATES, FULL, NO_RACK, RACK, RATIOS
 from anabranch.files.project.studies.dbb.lab.fabric import Fabric, fabric
-from anabranch.files.project.studies.dbb.lab.measure import LAB, SIMULATOR, Row, run_lab, streams
+from anabranch.files.project.studies.dbb.lab.measure import Row, run_lab, streams
 from anabranch.files.project.studies.dbb.lab.schemes import SCHEMES
 from anabranch.files.project.studies.dbb.lab.simulate import run_simulator
 from anabranch.lab.traffic.queue_counters import QueueCounters, QueueReader
 from anabranch.report.plot.style import save
 from anabranch.reproduce.backends.cell_evidence import CellEvidence
+from anabranch.reproduce.backends.lab.cell_table import LAB, SIMULATOR, as_csv
 from anabranch.reproduce.judge.judge import judge
 from anabranch.reproduce.judge.line import AGREES, DIFFERS, NOT_RUN
 from anabranch.reproduce.selection import select
@@ -115,19 +116,19 @@ def test_lines_compare_means_with_simulator_and_paper(tmp_path: Path) -> None:
     found += [row(LAB, "rps", 150.0), row(SIMULATOR, "rps", 98.0), row(LAB, "hash", 130.0)]
     published = {("dbb-shared", "A full"): 36.63, ("rps", "A full"): 15.77}
     shared, rps, hashed = rows.lines(found, link_bps, published)
-    assert shared.of_lab("goodput_mbps") == 185.0
+    assert shared.mean("goodput_mbps") == 185.0
     assert shared.paper_mbps == pytest.approx(36.63 * 5)
     assert hashed.paper_mbps is None
     assert shared.agrees(188.0) is True
-    assert rps.agrees(rps.of_simulator("goodput_mbps")) is False
-    assert hashed.agrees(hashed.of_simulator("goodput_mbps")) is None
-    assert math.isnan(hashed.of_simulator("goodput_mbps"))
+    assert rps.agrees(rps.mean("goodput_mbps", SIMULATOR)) is False
+    assert hashed.agrees(hashed.mean("goodput_mbps", SIMULATOR)) is None
+    assert math.isnan(hashed.mean("goodput_mbps", SIMULATOR))
     console = Console(width=140, record=True, file=io.StringIO())
     table.show([shared, rps, hashed], (RACK,), 1e9, console)
     said = console.export_text()
     assert "simulator: 1 of 2 goodputs agree" in said
     assert "78.8" in said
-    assert rows.as_csv(found).splitlines()[1].startswith("lab,A full,RACK,dbb-shared,0,False,180.0,")
+    assert as_csv(found, Row).splitlines()[1].startswith("lab,A full,RACK,dbb-shared,0,False,180.0,")
     save(figure.draw([shared, rps, hashed]), tmp_path / "figure.png")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 

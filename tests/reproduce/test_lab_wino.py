@@ -19,13 +19,14 @@ from anabranch.files.errors import AnabranchError
 from anabranch.files.project.studies.wino.lab import north_south, table
 from anabranch.files.project.studies.wino.lab.cases import ASYMMETRIES, WORKLOADS
 from anabranch.files.project.studies.wino.lab.lab import cells
-from anabranch.files.project.studies.wino.lab.measure import LAB, SIMULATOR, Point, Row, run_lab, run_simulator
+from anabranch.files.project.studies.wino.lab.measure import Point, Row, run_lab, run_simulator
 from anabranch.files.project.studies.wino.lab.schemes import SCHEMES, Flows, Network, Scheme, installed
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.switches.ovs.switching import open_vswitch
 from anabranch.lab.traffic.play import Endpoint, Options, play
 from anabranch.reproduce.backends.cell_evidence import CellEvidence
 from anabranch.reproduce.backends.door import backend
+from anabranch.reproduce.backends.lab.cell_table import LAB, SIMULATOR, as_csv, late
 from anabranch.reproduce.claims.claims_file import load_expected
 from anabranch.reproduce.judge.judge import judge
 from anabranch.reproduce.selection import groups
@@ -229,8 +230,8 @@ def test_the_table_compares_means_over_repetitions() -> None:
         "100-50, web search, wino-htb: AFCT against ecmp -50 to -50 %, weighted -50 to -50 %, spray -50 to -50 %, "
         "saps -50 to -50 %, slices -50 to -50 %"
     ]
-    assert table.warnings(rows) == [f"{len(rows)} runs began 1 % of their flows 5 to 6 ms late: the machine was busy"]
-    lines = table.as_csv(rows).splitlines()
+    assert late(rows, 5) == [f"{len(rows)} runs sent 1 % of their traffic 5 to 6 ms late: a busy machine"]
+    lines = as_csv(rows, Row).splitlines()
     assert lines[0].startswith("where,scheme,fabric,workload,load,seed,")
     assert len(lines) == len(rows) + 1
 

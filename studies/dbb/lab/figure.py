@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from anabranch.report.plot.style import FAINT, GRID, INK, SERIES_COLOURS, panels
+from anabranch.reproduce.backends.lab.cell_table import SIMULATOR
 
 from .cases import DUPLICATES, PAIRS, RACK
 from .rows import Line
@@ -23,16 +24,16 @@ COLOURS = dict(zip((scheme.name for scheme in SCHEMES), SERIES_COLOURS, strict=F
 
 def draw(lines: Sequence[Line]) -> Figure:
     """Cases from above to below, a panel for each rule of loss, and one for disorder."""
-    shown = [line for line in lines if not line.gso and line.scheme in COLOURS]
-    cases = list(dict.fromkeys(line.case for line in shown))
-    recoveries = [name for name in (RACK.name, DUPLICATES.name) if any(line.recovery == name for line in shown)]
+    shown = [line for line in lines if not line.cell.gso and line.cell.scheme in COLOURS]
+    cases = list(dict.fromkeys(line.cell.case for line in shown))
+    recoveries = [name for name in (RACK.name, DUPLICATES.name) if any(line.cell.recovery == name for line in shown)]
     with panels(1, len(recoveries) + 1, 1.5 + 0.72 * len(cases), sharey=True) as (drawn, grid):
         axes = grid[0]
         for place, recovery in zip(axes, recoveries, strict=False):
             _frame(place, cases, f"goodput, {recovery}", "Mb/s")
-            _goodput(place, [line for line in shown if line.recovery == recovery], cases)
+            _goodput(place, [line for line in shown if line.cell.recovery == recovery], cases)
         _frame(axes[-1], cases, f"segments too early, {recoveries[0]}", "% of those that arrived, lab")
-        _disorder(axes[-1], [line for line in shown if line.recovery == recoveries[0]], cases)
+        _disorder(axes[-1], [line for line in shown if line.cell.recovery == recoveries[0]], cases)
         axes[0].invert_yaxis()
         handles = [Line2D([], [], ls="", marker="s", color=colour, label=name) for name, colour in COLOURS.items()]
         marks = (("o", "lab", INK, INK), ("D", "simulator", "none", INK), ("|", "paper", INK, INK))
@@ -58,13 +59,13 @@ def _frame(axes: Axes, cases: Sequence[str], title: str, unit: str) -> None:
 
 
 def _height(line: Line, cases: Sequence[str]) -> float:
-    return cases.index(line.case) + STEP * (list(COLOURS).index(line.scheme) - (len(COLOURS) - 1) / 2)
+    return cases.index(line.cell.case) + STEP * (list(COLOURS).index(line.cell.scheme) - (len(COLOURS) - 1) / 2)
 
 
 def _goodput(axes: Axes, lines: Sequence[Line], cases: Sequence[str]) -> None:
     for line in lines:
-        height, colour = _height(line, cases), COLOURS[line.scheme]
-        lab, simulated = line.of_lab("goodput_mbps"), line.of_simulator("goodput_mbps")
+        height, colour = _height(line, cases), COLOURS[line.cell.scheme]
+        lab, simulated = line.mean("goodput_mbps"), line.mean("goodput_mbps", SIMULATOR)
         axes.plot([0, lab], [height] * 2, "-", color=colour, lw=0.8, alpha=0.4)
         if not math.isnan(simulated):
             axes.plot([simulated], [height], "D", color=colour, markerfacecolor="none", ms=6)
@@ -79,8 +80,8 @@ def _goodput(axes: Axes, lines: Sequence[Line], cases: Sequence[str]) -> None:
 
 def _disorder(axes: Axes, lines: Sequence[Line], cases: Sequence[str]) -> None:
     for line in lines:
-        height, colour = _height(line, cases), COLOURS[line.scheme]
-        value = line.of_lab("disorder_pct")
+        height, colour = _height(line, cases), COLOURS[line.cell.scheme]
+        value = line.mean("disorder_pct")
         axes.plot([0, value], [height] * 2, "-", color=colour, lw=0.8, alpha=0.4)
         axes.plot([value], [height], "o", color=colour, ms=5)
     axes.set_xlim(left=0)

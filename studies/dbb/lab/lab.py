@@ -12,6 +12,7 @@ from anabranch._core import VERSION
 from anabranch.files.atomic_file import write_whole
 from anabranch.files.terminal.bar import Bar
 from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.backends.lab.cell_table import LAB, as_csv
 from anabranch.reproduce.backends.lab.journal import Journal, still_missing, time_is_up, to_run
 from anabranch.reproduce.backends.lab.study import LabBackend, LabEvidence, LabStudy, published
 from anabranch.reproduce.claims.quantity import Quantity
@@ -30,7 +31,7 @@ from .cases import (
     Recovery,
 )
 from .fabric import PATHS, Fabric, fabric
-from .measure import LAB, Row, run_lab
+from .measure import Row, run_lab
 from .schemes import ONE_PATH, SCHEMES, Scheme
 from .simulate import run_simulator
 
@@ -173,7 +174,7 @@ def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journ
     lines = rows.lines(found, link_bps, {key: claim.low for key, claim in claims.items() if claim.low is not None})
     order = {case.name: number for number, case in enumerate((ALONE, *CASES))}
     names = [recovery.name for recovery in RECOVERIES]
-    lines.sort(key=lambda line: (order[line.case], names.index(line.recovery), line.gso))
+    lines.sort(key=lambda line: (order[line.cell.case], names.index(line.cell.recovery), line.cell.gso))
     numbers = {
         "made_by": f"anabranch {VERSION}",
         "link_bps": link_bps,
@@ -182,7 +183,7 @@ def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journ
         "rows": [asdict(row) for row in found],
     }
     write_whole(study.folder / "result.json", json.dumps(numbers, indent=1) + "\n")
-    write_whole(study.folder / "rows.csv", rows.as_csv(found))
+    write_whole(study.folder / "rows.csv", as_csv(found, Row))
     figure = draw(lines)
     for ending in ("png", "svg"):
         save(figure, study.folder / f"goodput.{ending}")

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from anabranch.lab.traffic.queue_counters import QueueReader
 from anabranch.lab.traffic.streams import Span, Stream, run
+from anabranch.reproduce.backends.lab.cell_table import LAB
 
 from .cases import PAIRS, Case, Recovery
 from .fabric import Fabric
 from .schemes import Scheme
 
-LAB, SIMULATOR = "lab", "simulator"
 SOURCE_PORT_MIN = 20_000
 """Fixed, so that a hash takes the same paths again; another draw has other ports."""
 PORTS_PER_DRAW = 1_000

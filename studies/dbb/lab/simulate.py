@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from anabranch import _core
+from anabranch.reproduce.backends.lab.cell_table import SIMULATOR
 
 from .cases import PAIRS, Case, Recovery
 from .fabric import BUFFER, LEAVES, PATHS
-from .measure import SIMULATOR, Row
+from .measure import Row
 from .schemes import Scheme
 
 WIRE, PAYLOAD = 1538, 1448

@@ -23,7 +23,6 @@ from anabranch.reproduce.backends.lab.study import LabBackend, LabEvidence, LabS
 
 from . import table
 from .accuracy import (
-    ALL_SCHEMES,
     KERNEL_SCHEMES,
     SCHEMES,
     Line,
@@ -174,8 +173,9 @@ async def _measure(
 def _write(folder: Path, found: Sequence[Line], version: str) -> Figure:
     """Writes numbers and the figure."""
     # matplotlib takes a second to load: not before there is something to draw.
-    from anabranch.report.plot import lab_accuracy
     from anabranch.report.plot.style import save
+
+    from .figure import draw
 
     numbers: Mapping[str, object] = {
         "made_by": f"anabranch {VERSION}",
@@ -183,19 +183,7 @@ def _write(folder: Path, found: Sequence[Line], version: str) -> Figure:
         "accuracy": [asdict(line) | {"as_expected": line.as_expected} for line in found],
     }
     write_whole(folder / "result.json", json.dumps(numbers, indent=1) + "\n")
-    points = [
-        lab_accuracy.Point(
-            line.paths,
-            line.scheme,
-            line.measured_pct,
-            line.expected.mean,
-            line.expected.low,
-            line.expected.high,
-            line.expected.floor,
-        )
-        for line in found
-    ]
-    figure = lab_accuracy.draw(points, ALL_SCHEMES)
+    figure = draw(found)
     for ending in ("svg", "png"):
         save(figure, folder / f"accuracy.{ending}")
     return figure

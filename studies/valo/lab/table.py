@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from anabranch.files.terminal.plain_table import plain_table
 from anabranch.files.units import bit_rate, count, pct
+from anabranch.reproduce.backends.lab import cell_table
+from anabranch.reproduce.backends.lab.cell_table import Column
 from anabranch.reproduce.claims.claim import Claim
 
 from . import completion
@@ -23,90 +24,38 @@ Published = Mapping[tuple[str, Any], Claim]
 """Claims by scheme and number of paths, or workload."""
 
 
-def accuracy_table(lines: Sequence[Line], published: Published) -> Table:
-    """A row per number of paths and scheme."""
-    table = plain_table(
-        ("paths\n", True),
-        ("recipe\n", False),
-        ("what it is\n", False),
-        ("paper\n% MAPE", True),
-        ("theory\n% MAPE", True),
-        ("measured\n% MAPE", True),
-        ("band of\nchance", False),
-        ("floor\n% MAPE", True),
-        ("verdict\n", False),
-    )
-    before = 0
-    for line in lines:
-        if before not in (0, line.paths):
-            table.add_row()
-        claim = published.get((line.scheme, line.paths))
-        table.add_row(
-            str(line.paths) if line.paths != before else "",
-            line.scheme,
-            ALL_SCHEMES[line.scheme],
-            "-" if claim is None else claim.text.removesuffix(" %"),
-            pct(line.expected.mean),
-            Text(pct(line.measured_pct), "bold"),
-            f"{pct(line.expected.low)} to {pct(line.expected.high)}",
-            pct(line.expected.floor),
-            Text("as theory", "green") if line.as_expected else Text("not as theory", "red"),
-        )
-        before = line.paths
-    return table
-
-
 def show_accuracy(lines: Sequence[Line], published: Published, version: str, missing: str, console: Console) -> None:
     """Prints the table and what its columns are; `missing` is why it has no datapaths in the kernel, if it has none."""
     connections, trials = lines[0].connections, [line.trials for line in lines]
-    held = sum(line.as_expected for line in lines)
     kernel = "" if missing else " and through datapaths in the kernel (kernel-...)"
     console.print(
         f"VALO, Fig. 10: {count(connections)} connections a trial through an unmodified Open vSwitch {version}"
-        f"{kernel}, weights drawn from {WEIGHT_MIN} to {WEIGHT_MAX}",
+        f"{kernel}, weights drawn from {WEIGHT_MIN} to {WEIGHT_MAX}\n",
         markup=False,
         soft_wrap=True,
     )
-    console.print()
-    console.print(accuracy_table(lines, published))
+    columns = (
+        Column[Line]("recipe\n", lambda line: line.scheme, number=False),
+        Column[Line]("what it is\n", lambda line: ALL_SCHEMES[line.scheme], number=False),
+        Column[Line]("paper\n% MAPE", lambda line: _printed(published, line.scheme, line.paths, " %")),
+        Column[Line]("theory\n% MAPE", lambda line: pct(line.expected.mean)),
+        Column[Line]("measured\n% MAPE", lambda line: Text(pct(line.measured_pct), "bold")),
+        Column[Line](
+            "band of\nchance", lambda line: f"{pct(line.expected.low)} to {pct(line.expected.high)}", number=False
+        ),
+        Column[Line]("floor\n% MAPE", lambda line: pct(line.expected.floor)),
+        Column[Line]("verdict\n", _verdict, number=False),
+    )
     notes = (
         f"measured: mean of {min(trials)} trials, by counters of ports or datapaths; every connection arrived",
         "theory: what a recipe's exact shares lead one to expect under these weights",
         _over_all(lines),
         "band: 999 of 1000 such experiments lie in it if theory holds; floor: the best any hash is expected to do",
-        f"{held} of {len(lines)} rows are as theory has them",
+        f"{sum(line.as_expected for line in lines)} of {len(lines)} rows are as theory has them",
         *([f"left out, rows kernel-...: {missing}"] if missing else []),
     )
-    console.print("\n" + "\n".join(notes), style="dim", highlight=False, soft_wrap=True)
-
-
-def completion_table(lines: Sequence[completion.Line], published: Published) -> Table:
-    """A row per workload and scheme."""
-    table = plain_table(
-        ("workload\n", False),
-        ("recipe\n", False),
-        ("what it is\n", False),
-        ("paper\nx ideal", True),
-        ("measured\nx ideal", True),
-        ("95 %\ninterval", False),
-        ("flows\nunfinished", True),
-    )
-    before = ""
-    for line in lines:
-        ratio = line.times_ideal
-        claim = published.get((line.scheme, line.workload))
-        interval = "-" if ratio.low is None or ratio.high is None else f"{ratio.low:.2f} to {ratio.high:.2f}"
-        table.add_row(
-            line.workload if line.workload != before else "",
-            line.scheme,
-            ALL_SCHEMES[line.scheme],
-            "-" if claim is None else claim.text.removesuffix("x"),
-            Text(f"{ratio.mean:.2f}", "bold"),
-            interval,
-            f"{line.unfinished} of {count(line.flows)}",
-        )
-        before = line.workload
-    return table
+    parts = [(f"{paths} paths", list(some)) for paths, some in groupby(lines, key=lambda line: line.paths)]
+    cell_table.show(parts, columns, notes, console)
 
 
 def show_completion(trials: Sequence[completion.Trial], published: Published, total_bps: int, console: Console) -> None:
@@ -115,12 +64,18 @@ def show_completion(trials: Sequence[completion.Trial], published: Published, to
     scales = sorted(trial.scale for trial in trials)
     console.print(
         f"\nVALO, Fig. 15: mean completion times of real TCP flows over the ideal's, {len(trials[0].weights)} paths of "
-        f"together {bit_rate(total_bps)}, load {completion.LOAD:g}",
+        f"together {bit_rate(total_bps)}, load {completion.LOAD:g}\n",
         markup=False,
         soft_wrap=True,
     )
-    console.print()
-    console.print(completion_table(lines, published))
+    columns = (
+        Column[completion.Line]("recipe\n", lambda line: line.scheme, number=False),
+        Column[completion.Line]("what it is\n", lambda line: ALL_SCHEMES[line.scheme], number=False),
+        Column[completion.Line]("paper\nx ideal", lambda line: _printed(published, line.scheme, line.workload, "x")),
+        Column[completion.Line]("measured\nx ideal", lambda line: Text(f"{line.times_ideal.mean:.2f}", "bold")),
+        Column[completion.Line]("95 %\ninterval", _interval, number=False),
+        Column[completion.Line]("flows\nunfinished", lambda line: f"{line.unfinished} of {count(line.flows)}"),
+    )
     notes = [
         f"rates and sizes are the paper's times {scales[0]:.3f} to {scales[-1]:.3f}; geometric mean of "
         f"{lines[0].trials} draws of weights, the same flows under all",
@@ -129,7 +84,22 @@ def show_completion(trials: Sequence[completion.Trial], published: Published, to
         notes.append("too few flows to tell schemes apart: without --quick there are ten draws and longer runs")
     late = [warning for trial in trials for warning in trial.warnings]
     notes += [f"{len(late)} runs with warnings, such as {late[0]}"] if late else []
-    console.print("\n" + "\n".join(notes), style="dim", highlight=False, soft_wrap=True)
+    parts = [(workload, list(some)) for workload, some in groupby(lines, key=lambda line: line.workload)]
+    cell_table.show(parts, columns, notes, console)
+
+
+def _printed(published: Published, scheme: str, at: Any, unit: str) -> str:
+    claim = published.get((scheme, at))
+    return "-" if claim is None else claim.text.removesuffix(unit)
+
+
+def _verdict(line: Line) -> Text:
+    return Text("as theory", "green") if line.as_expected else Text("not as theory", "red")
+
+
+def _interval(line: completion.Line) -> str:
+    low, high = line.times_ideal.low, line.times_ideal.high
+    return "-" if low is None or high is None else f"{low:.2f} to {high:.2f}"
 
 
 def _over_all(lines: Sequence[Line]) -> str:

@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from anabranch.report.plot.style import FAINT, GRID, INK, SERIES_COLOURS, panels
+from anabranch.reproduce.backends.lab.cell_table import LAB, SIMULATOR, CellRuns
 
-from .measure import LAB, SIMULATOR, Row
-from .table import Place, mean, of, points, schemes
+from .measure import Row
+from .table import points
 
 DECADES = 5
 WIDE = 50
@@ -35,23 +36,23 @@ def draw(rows: Sequence[Row]) -> Figure:
     digits = (1, 3) if most / least > WIDE else (1, 2, 5)
     ticks = [digit * 10**power for power in range(DECADES) for digit in digits]
     ticks = [tick for tick in ticks if least / 1.3 <= tick <= most * 1.3]
-    run = [schemes(rows, next(point for point in shown if point[:2] == case)) for case in cases]
-    inches = [TITLE_INCHES + SCHEME_INCHES * len(names) for names in run]
+    most_schemes = [max(len(some) for point, some in shown.items() if point[:2] == case) for case in cases]
+    inches = [TITLE_INCHES + SCHEME_INCHES * number for number in most_schemes]
     with panels(len(cases), len(loads), sum(inches) / len(cases), 0.7, sharey="row", sharex=True) as (drawn, grid):
-        for case, names, line in zip(cases, run, grid, strict=True):
+        for case, line in zip(cases, grid, strict=True):
             for axes, load in zip(line, loads, strict=True):
-                point = (*case, load)
-                if point not in shown:
+                some = shown.get((*case, load))
+                if some is None:
                     axes.set_visible(False)
                     continue
-                axes.set_title(f"{case[0]}, {case[1]}, load {load:g}", loc="left", fontsize=9.5)
+                axes.set_title(f"{case[1]}, {case[0]}, load {load:g}", loc="left", fontsize=9.5)
                 axes.set_xscale("log")
                 axes.grid(axis="x", color=GRID, lw=0.8)
                 axes.set_axisbelow(True)
-                for place, scheme in enumerate(names):
-                    _draw_scheme(axes, rows, scheme.name, point, place, least / 2)
-                axes.set_yticks(range(len(names)), [scheme.name for scheme in names])
-                axes.set_ylim(len(names) - 0.5, -0.5)
+                for height, runs in enumerate(some):
+                    _draw_scheme(axes, runs, height, least / 2)
+                axes.set_yticks(range(len(some)), [runs.cell.scheme for runs in some])
+                axes.set_ylim(len(some) - 0.5, -0.5)
                 axes.set_xlim(least / 1.3, most * 1.3)
                 axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
                 axes.minorticks_off()
@@ -69,13 +70,16 @@ def draw(rows: Sequence[Row]) -> Figure:
     return drawn
 
 
-def _draw_scheme(axes: Axes, rows: Sequence[Row], scheme: str, point: Place, place: int, left: float) -> None:
-    for where, offset, colour in ((LAB, -0.13, SERIES_COLOURS[0]), (SIMULATOR, 0.13, SERIES_COLOURS[1])):
-        found = of(rows, where, scheme, point)
-        if not found:
+def _draw_scheme(axes: Axes, runs: CellRuns[Row], height: int, left: float) -> None:
+    for where, rows, offset, colour in (
+        (LAB, runs.lab, -0.13, SERIES_COLOURS[0]),
+        (SIMULATOR, runs.simulated, 0.13, SERIES_COLOURS[1]),
+    ):
+        if not rows:
             continue
-        each = [row.afct_ms for row in found]
-        axes.plot(each, np.full(len(each), place + offset), "|", color=colour, ms=5, alpha=0.6)
-        value = mean(found, lambda row: row.afct_ms)
-        axes.plot([value], [place + offset], MARKS[where], color=colour, ms=5.5)
-        axes.plot([left, value], [place + offset] * 2, "-", color=colour, lw=0.8, alpha=0.4)
+        axes.plot(
+            [row.afct_ms for row in rows], np.full(len(rows), height + offset), "|", color=colour, ms=5, alpha=0.6
+        )
+        value = runs.mean("afct_ms", where)
+        axes.plot([value], [height + offset], MARKS[where], color=colour, ms=5.5)
+        axes.plot([left, value], [height + offset] * 2, "-", color=colour, lw=0.8, alpha=0.4)

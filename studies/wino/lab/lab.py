@@ -19,6 +19,7 @@ from anabranch.lab.calibration.calibrate import ceiling_of
 from anabranch.lab.calibration.ceiling import HEADROOM, Ceiling, write
 from anabranch.lab.fabric.topology import Lab
 from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.backends.lab.cell_table import LAB, as_csv
 from anabranch.reproduce.backends.lab.journal import Journal, still_missing, time_is_up, to_run
 from anabranch.reproduce.backends.lab.study import LabBackend, LabEvidence, LabStudy
 from anabranch.reproduce.claims.quantity import Quantity
@@ -26,9 +27,9 @@ from anabranch.reproduce.values.cells import Cells
 
 from . import north_south
 from .cases import ASYMMETRIES, WORKLOADS
-from .measure import DRAIN_S, LAB, Point, Row, run_lab, run_simulator
+from .measure import DRAIN_S, Point, Row, run_lab, run_simulator
 from .schemes import COMPARED, SCHEMES, Network, Scheme, installed
-from .table import as_csv, show
+from .table import show
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,7 +105,7 @@ class WinoLab(LabBackend):
                 if not time_is_up(context):
                     write(_run_lab(list(some), progress, journal, context), study.folder)
         rows = [Row(**row) for key in steps if key in journal for row in journal[key]]
-        write_whole(study.folder / "rows.csv", as_csv(rows))
+        write_whole(study.folder / "rows.csv", as_csv(rows, Row))
         usable, machine = study.verdict(journal, steps)
         return LabEvidence(
             cells(rows, list(steps.values())),

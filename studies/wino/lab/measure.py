@@ -12,13 +12,13 @@ import numpy.typing as npt
 from anabranch import _core
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.traffic.play import Endpoint, Options, Watch, play
+from anabranch.reproduce.backends.lab.cell_table import LAB, SIMULATOR
 from anabranch.simulate.runs.load import read_text
 
 from .cases import Asymmetry, Workload
 from .schemes import Flows, Scheme
 
 DRAIN_S = 6
-LAB, SIMULATOR = "lab", "simulator"
 
 
 @dataclass(frozen=True)

@@ -1,35 +1,35 @@
-"""The rows as a table, and as CSV."""
+"""The cells on a terminal: lab beside simulator, and mean completion times of Wino against the others."""
 
 from __future__ import annotations
 
-import csv
-import io
-import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, fields
-from statistics import fmean
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 from rich.console import Console
-from rich.table import Table
 
 from anabranch.lab.calibration.contention import LATE_MAX_MS
+from anabranch.reproduce.backends.lab import cell_table
+from anabranch.reproduce.backends.lab.cell_table import SIMULATOR, CellRuns, Column, by_cell, figure
 
 from .cases import ASYMMETRIES, WORKLOADS
-from .measure import LAB, SIMULATOR, Row
-from .schemes import SCHEMES, Scheme
+from .measure import Row
+from .schemes import SCHEMES
 
-COLUMNS: tuple[tuple[str, str, str], ...] = (
-    ("AFCT", "afct_ms", ".0f"),
-    ("mice", "mice_ms", ".1f"),
-    ("p99", "p99_ms", ".0f"),
-    ("eleph.", "elephants_mbps", ".1f"),
-    ("all", "goodput_mbps", ".0f"),
-    ("again", "retransmitted_pct", ".1f"),
-    ("needless", "spurious_pct", ".0f"),
-    ("behind", "out_of_order_pct", ".0f"),
-    ("seen", "reorderings", ".0f"),
-    ("RTOs", "timeouts", ".0f"),
-    ("unfin.", "unfinished", ".0f"),
+COLUMNS: tuple[Column[CellRuns[Row]], ...] = (
+    Column("scheme\n", lambda runs: runs.cell.scheme, number=False),
+    figure("AFCT,\nsimulated", "afct_ms", ".0f", SIMULATOR),
+    figure("AFCT\n", "afct_ms", ".0f"),
+    figure("mice\n", "mice_ms", ".1f"),
+    figure("p99\n", "p99_ms", ".0f"),
+    figure("eleph.\n", "elephants_mbps", ".1f"),
+    figure("all\n", "goodput_mbps", ".0f"),
+    figure("again\n", "retransmitted_pct", ".1f"),
+    figure("needless\n", "spurious_pct", ".0f"),
+    figure("behind\n", "out_of_order_pct", ".0f"),
+    figure("seen\n", "reorderings", ".0f"),
+    figure("RTOs\n", "timeouts", ".0f"),
+    figure("unfin.\n", "unfinished", ".0f"),
 )
 MEANINGS = (
     "AFCT (mean), mice (<= 10 KB; of data mining 1 KB) and p99: FCT in ms; eleph. (>= 1 MB; of data mining 100 KB)",
@@ -39,95 +39,63 @@ MEANINGS = (
 )
 
 
-def mean(rows: Iterable[Row], value: Callable[[Row], float]) -> float:
-    """Over the repetitions that have one."""
-    found = [value(row) for row in rows if not math.isnan(value(row))]
-    return fmean(found) if found else math.nan
+class Labels(NamedTuple):
+    """Labels of a cell."""
+
+    workload: str
+    fabric: str
+    load: float
+    scheme: str
 
 
-Place = tuple[str, str, float]
-"""Fabric, workload and load."""
+def cells(rows: Sequence[Row]) -> list[CellRuns[Row]]:
+    """Cells that the lab has run, by workload, fabric, load and scheme as these are listed."""
+    listed = [list(WORKLOADS), list(ASYMMETRIES), None, [scheme.name for scheme in SCHEMES]]
+    runs = by_cell(rows, lambda row: Labels(row.workload, row.fabric, row.load, row.scheme))
+    return sorted(
+        runs,
+        key=lambda one: [
+            label if names is None else names.index(label) for label, names in zip(one.cell, listed, strict=True)
+        ],
+    )
 
 
-def of(rows: Sequence[Row], where: str, scheme: str, point: Place) -> list[Row]:
-    """The repetitions of one point."""
-    wanted = where, scheme, *point
-    return [row for row in rows if (row.where, row.scheme, row.fabric, row.workload, row.load) == wanted]
-
-
-def points(rows: Sequence[Row]) -> list[Place]:
-    """Fabric, workload and load of every point, in order."""
-    fabrics, workloads = list(ASYMMETRIES), list(WORKLOADS)
-    found = {(row.fabric, row.workload, row.load) for row in rows}
-    return sorted(found, key=lambda point: (workloads.index(point[1]), fabrics.index(point[0]), point[2]))
-
-
-def schemes(rows: Sequence[Row], point: Place) -> list[Scheme]:
-    """Schemes that were run at a point, in order."""
-    return [scheme for scheme in SCHEMES if of(rows, LAB, scheme.name, point)]
+def points(rows: Sequence[Row]) -> dict[tuple[str, str, float], list[CellRuns[Row]]]:
+    """Cells of every workload, fabric and load."""
+    return {point: list(some) for point, some in groupby(cells(rows), key=lambda one: one.cell[:3])}
 
 
 def show(rows: Sequence[Row], console: Console) -> None:
     """Prints everything."""
-    for point in points(rows):
-        run = schemes(rows, point)
-        flows = sum(row.flows for row in of(rows, LAB, run[0].name, point)) if run else 0
-        title = f"{point[0]} Mb/s, {point[1]}" if ASYMMETRIES[point[0]].degraded_mbps else f"{point[0]}, {point[1]}"
-        console.print(f"{title}, load {point[2]:g} of what is left, {flows} flows", style="bold")
-        table = Table(box=None, pad_edge=False)
-        table.add_column("scheme", no_wrap=True)
-        for heading in ("AFCT, simulated", *(heading for heading, _, _ in COLUMNS)):
-            table.add_column(heading, justify="right")
-        for scheme in run:
-            simulated = mean(of(rows, SIMULATOR, scheme.name, point), lambda row: row.afct_ms)
-            lab = of(rows, LAB, scheme.name, point)
-            cells = [_cell(lab, name, form) for _, name, form in COLUMNS]
-            table.add_row(scheme.name, format(simulated, ".0f"), *cells)
-        console.print(table)
-        console.print()
+    parts = []
+    for (workload, fabric, load), some in points(rows).items():
+        rate = f"{fabric} Mb/s" if ASYMMETRIES[fabric].degraded_mbps else fabric
+        flows = sum(row.flows for row in some[0].lab)
+        parts.append((f"{rate}, {workload}, load {load:g} of what is left, {flows} flows", some))
     names = [f"{scheme.name}: {scheme.what}" for scheme in SCHEMES]
-    for line in (*MEANINGS, "; ".join(names[:3]), "; ".join(names[3:]), *gains(rows), *warnings(rows)):
-        console.print(line, markup=False, highlight=False)
+    notes = [
+        *MEANINGS,
+        "; ".join(names[:3]),
+        "; ".join(names[3:]),
+        "",
+        *gains(rows),
+        *cell_table.late(rows, LATE_MAX_MS),
+    ]
+    cell_table.show(parts, COLUMNS, notes, console)
 
 
 def gains(rows: Sequence[Row]) -> list[str]:
     """Mean completion times of Wino against the others, from the least to the most over loads."""
-    found = [""]
-    every = points(rows)
-    for case in dict.fromkeys(point[:2] for point in every):
-        of_case = [point for point in every if point[:2] == case]
-        run = [scheme.name for scheme in schemes(rows, of_case[0])]
-        for name in (one for one in run if one.startswith("wino-")):
+    lines = []
+    for (workload, fabric), some in groupby(cells(rows), key=lambda one: one.cell[:2]):
+        times: dict[str, dict[float, float]] = {}
+        for one in some:
+            times.setdefault(one.cell.scheme, {})[one.cell.load] = one.mean("afct_ms")
+        others = [name for name in times if not name.startswith("wino-")]
+        for name in (name for name in times if name.startswith("wino-")):
             against = []
-            for other in (one for one in run if not one.startswith("wino-")):
-                more = [100 * (_afct(rows, name, point) / _afct(rows, other, point) - 1) for point in of_case]
+            for other in others:
+                more = [100 * (times[name][load] / times[other][load] - 1) for load in times[name]]
                 against.append(f"{other} {min(more):+.0f} to {max(more):+.0f} %")
-            found.append(f"{', '.join(case)}, {name}: AFCT against {', '.join(against)}")
-    return found
-
-
-def warnings(rows: Sequence[Row]) -> list[str]:
-    """Reasons why the figures are worth less than they look."""
-    late = [row for row in rows if row.late_p99_ms > LATE_MAX_MS]
-    if not late:
-        return []
-    worst = max(row.late_p99_ms for row in late)
-    return [f"{len(late)} runs began 1 % of their flows {LATE_MAX_MS:g} to {worst:.0f} ms late: the machine was busy"]
-
-
-def as_csv(rows: Sequence[Row]) -> str:
-    """One line per run."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
-    return text.getvalue()
-
-
-def _afct(rows: Sequence[Row], scheme: str, point: Place) -> float:
-    return mean(of(rows, LAB, scheme, point), lambda row: row.afct_ms)
-
-
-def _cell(rows: Sequence[Row], name: str, form: str) -> str:
-    found = mean(rows, lambda row: float(getattr(row, name)))
-    return "-" if math.isnan(found) else format(found, form)
+            lines.append(f"{fabric}, {workload}, {name}: AFCT against {', '.join(against)}")
+    return lines

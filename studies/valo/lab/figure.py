@@ -2,61 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from anabranch.report.plot.style import GRID, INK, figure, line_style
 
+from .accuracy import ALL_SCHEMES, Line
+
 MARKS = "osD^vPX<>"
 LABEL_GAP = 0.06
 """Distance between names at the right, as a fraction of the axis' height."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """Error of one scheme over one number of paths, in percent."""
-
-    paths: int
-    scheme: str
-    measured: float
-    theory: float
-    low: float
-    """Lower end of the band of chance around `theory`."""
-    high: float
-    floor: float
-
-
-def draw(points: Sequence[Point], schemes: Mapping[str, str]) -> Figure:
-    """Draws a line of theory and marks of measurement per scheme, the band of chance as a bar, the floor below.
-
-    `schemes` has what each scheme is, in the order of the colours.
-    """
-    paths = sorted({point.paths for point in points})
+def draw(lines: Sequence[Line]) -> Figure:
+    """Draws a line of theory and marks of measurement per scheme, the band of chance as a bar, the floor below."""
+    paths = sorted({line.paths for line in lines})
     with figure(4.2) as (drawn, axes):
         ends = []
-        for number, scheme in enumerate(schemes):
-            own = [point for point in points if point.scheme == scheme]
+        for number, scheme in enumerate(ALL_SCHEMES):
+            own = [line for line in lines if line.scheme == scheme]
             # A machine may not have them all; a scheme keeps its colour.
             if not own:
                 continue
             style = line_style(number)
             # Side by side, so that equal values do not hide each other.
-            x = [point.paths + (number - (len(schemes) - 1) / 2) * 0.05 for point in own]
-            axes.plot(x, [point.theory for point in own], lw=1.1, alpha=0.75, **style)
+            x = [line.paths + (number - (len(ALL_SCHEMES) - 1) / 2) * 0.05 for line in own]
+            axes.plot(x, [line.expected.mean for line in own], lw=1.1, alpha=0.75, **style)
             axes.vlines(
                 x,
-                [point.low for point in own],
-                [point.high for point in own],
+                [line.expected.low for line in own],
+                [line.expected.high for line in own],
                 color=style["color"],
                 alpha=0.3,
                 lw=4,
             )
             axes.plot(
                 x,
-                [point.measured for point in own],
+                [line.measured_pct for line in own],
                 ls="",
                 marker=MARKS[number],
                 ms=5.5,
@@ -65,8 +49,8 @@ def draw(points: Sequence[Point], schemes: Mapping[str, str]) -> Figure:
                 color=style["color"],
                 zorder=4,
             )
-            ends.append((own[-1].theory, f"{scheme}: {schemes[scheme]}", style["color"]))
-        floors = [next(point.floor for point in points if point.paths == count) for count in paths]
+            ends.append((own[-1].expected.mean, f"{scheme}: {ALL_SCHEMES[scheme]}", style["color"]))
+        floors = [next(line.expected.floor for line in lines if line.paths == count) for count in paths]
         axes.plot(paths, floors, color=INK, lw=1.0, ls=(0, (1, 2)))
         # Between two numbers of paths, where there are no marks.
         between = (paths[-2] + paths[-1]) / 2
