@@ -108,7 +108,7 @@ def _send_and_watch(source: Host, target: Host) -> None:
     [
         ("rates_kbps", [0], "settings.rates_kbps: 0; give whole numbers from 1"),
         ("offered", 1.5, "settings.offered: 1.5; give whole numbers from 1"),
-        ("duration_s", 1, "settings.duration_s: 1: 5 parts take 1500 ms; give that"),
+        ("duration_s", 1, "settings.duration_s: 1: 5 parts with a window of 300 ms each take 1500 ms; give that"),
     ],
 )
 def test_wrong_settings_are_refused(key: str, value: object, message: str) -> None:

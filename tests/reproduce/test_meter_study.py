@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from anabranch.files.errors import AnabranchError
-from anabranch.files.project.studies.wino.fig4.meters import ERROR, Meters
+from anabranch.files.project.studies.wino.fig4.meters import Meters
+from anabranch.files.project.studies.wino.fig4.windows import ERROR
 from anabranch.reproduce.backends.backend import Context
 from anabranch.reproduce.backends.cell_evidence import CellEvidence
 from anabranch.reproduce.claims.group import Group
@@ -57,7 +58,7 @@ def test_errors_are_those_of_whole_frames(tmp_path: Path) -> None:
         ("parts = 2", "parts = 0", "settings.parts: 0; give whole numbers from 1"),
         ("bursts_ms = [1]", "bursts_ms = [1.5]", "settings.bursts_ms: 1.5; give whole numbers from 1"),
         ("bursts_ms = [1]", "bursts_ms = []", "settings.bursts_ms: empty; give a number at least"),
-        ("windows_ms = [1, 15]", "windows_ms = [3001]", "settings.duration_ms: 6000, and 2 parts"),
+        ("windows_ms = [1, 15]", "windows_ms = [3001]", "study.toml:10: settings.duration_ms: 6000: 2 parts"),
     ],
 )
 def test_a_wrong_file_is_refused(before: str, after: str, message: str, tmp_path: Path) -> None:

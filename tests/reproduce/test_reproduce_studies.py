@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -104,17 +105,17 @@ def test_claims_of_the_lab_name_what_its_experiment_has(group: Group, tmp_path: 
     """Nothing has run; a scheme or an axis that there is not would be refused all the same."""
     from anabranch.files.project.studies.dbb.lab import lab as dbb
     from anabranch.files.project.studies.valo.lab import evidence as valo
-    from anabranch.files.project.studies.wino.fig4 import switch_meters as meters
     from anabranch.files.project.studies.wino.lab import lab as wino
 
-    study = prepared(group, False, tmp_path)
-    cells = {
-        "dbb/lab": lambda: dbb.cells([], 1, study.settings),  # type: ignore[attr-defined]
-        "wino/lab": lambda: wino.cells([], study.settings.steps(group.folder)),  # type: ignore[attr-defined]
-        "wino/lab-meters": lambda: meters.cells(study.settings),  # type: ignore[attr-defined]
-        "valo/lab": lambda: valo.accuracy_cells({paths: [] for paths in study.settings.paths}),  # type: ignore[attr-defined]
-        "valo/lab-fct": lambda: valo.completion_cells([], study.settings.workloads),  # type: ignore[attr-defined]
-    }[group.label]()
+    study: Any = prepared(group, False, tmp_path)
+    planned: dict[str, Callable[[], Cells]] = {
+        "dbb/lab": lambda: dbb.cells([], 1, study.settings),
+        "wino/lab": lambda: wino.cells([], study.settings.steps(group.folder)),
+        "wino/lab-meters": lambda: study.settings.cells(),
+        "valo/lab": lambda: valo.accuracy_cells({paths: [] for paths in study.settings.paths}),
+        "valo/lab-fct": lambda: valo.completion_cells([], study.settings.workloads),
+    }
+    cells = planned[group.label]()
     for claim in study.expected.claims:
         if claim.measure is not None:
             assert judge(group.label, claim, CellEvidence(cells)).kind == NOT_RUN

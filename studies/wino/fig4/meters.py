@@ -8,42 +8,41 @@ windows of a part of the run is a value, and parts stand in the place of seeds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from anabranch import _core
-from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.backends.backend import Announcement, Context
 from anabranch.reproduce.backends.cell_evidence import CellBackend, CellEvidence
 from anabranch.reproduce.backends.experiment_settings import read_study
 from anabranch.reproduce.claims.claim import Expected
 from anabranch.reproduce.claims.claims_file import load_expected
-from anabranch.reproduce.claims.group import FILE, Group
-from anabranch.reproduce.claims.quantity import Quantity
+from anabranch.reproduce.claims.group import Group
 from anabranch.reproduce.records.cell_record import read
 from anabranch.reproduce.records.record import Record
 from anabranch.reproduce.records.spot_check import SpotCheck, compared
-from anabranch.reproduce.values.cells import Cells
 
-ERROR = Quantity("meter error")
+from .windows import ERROR, Windows
+
 WINDOW_NS = 1_000_000
 """Windows are whole numbers of these."""
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Windows):
     """How much is measured."""
 
-    rates_kbps: tuple[int, ...]
-    windows_ms: tuple[int, ...]
-    bursts_ms: tuple[int, ...]
-    """Depths of the bucket, as the time that its rate takes for them; two frames at least."""
     offered_mbps: int
+    """Rate at which frames come."""
     frame_bytes: int
     duration_ms: int
-    parts: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_duration("duration_ms", self.duration_ms, self.duration_ms)
 
 
 @dataclass(frozen=True)
@@ -60,24 +59,12 @@ class MeterStudy:
     def run(self, context: Context) -> CellEvidence:
         """Sends the frames of every meter once, and looks at them through every window."""
         del context
-        made = Cells(
-            {
-                "rate": list(self.meters.rates_kbps),
-                "window": list(self.meters.windows_ms),
-                "burst": list(self.meters.bursts_ms),
-            },
-            list(range(1, self.meters.parts + 1)),
-        )
+        cells = self.meters.cells()
         for rate_kbps in self.meters.rates_kbps:
-            rate_bps = 1000 * rate_kbps
             for burst_ms in self.meters.bursts_ms:
-                frames = self._frames(rate_bps, burst_ms)
-                for window_ms in self.meters.windows_ms:
-                    errors = self._errors(frames, rate_bps, window_ms)
-                    cell = made.cell({"rate": rate_kbps, "window": window_ms, "burst": burst_ms})
-                    for part, some in enumerate(np.array_split(errors, self.meters.parts), start=1):
-                        made.numbers[cell, part, ERROR] = float(some.mean())
-        return CellEvidence(made, self.expected.figures)
+                errors = partial(self._errors, self._frames(1000 * rate_kbps, burst_ms), 1000 * rate_kbps)
+                self.meters.keep(cells, rate_kbps, burst_ms, errors)
+        return CellEvidence(cells, self.expected.figures)
 
     def _frames(self, rate_bps: int, burst_ms: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Frames that pass in each millisecond."""
@@ -111,7 +98,6 @@ class Meters(CellBackend):
         del output
         expected = load_expected(group.folder, quick, self.read_measure)
         settings, note = read_study(group.folder, Settings, quick)
-        _check(settings, group.folder / FILE)
         return MeterStudy(group, expected, settings, note)
 
     def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
@@ -120,17 +106,3 @@ class Meters(CellBackend):
         study = self.prepare(group, quick=False, output=group.folder)
         kept = read(record, study.expected.quantities)
         return compared(group, study.run(context).cells, kept, len({(cell, seed) for cell, seed, _ in kept.numbers}))
-
-
-def _check(meters: Settings, file: Path) -> None:
-    for name, value in vars(meters).items():
-        for number in value if isinstance(value, tuple) else (value,):
-            if type(number) is not int or number < 1:
-                raise AnabranchError(f"{file}: settings.{name}: {number!r}; give whole numbers from 1")
-        if value == ():
-            raise AnabranchError(f"{file}: settings.{name}: empty; give a number at least")
-    if meters.duration_ms < (least := max(meters.windows_ms) * meters.parts):
-        raise AnabranchError(
-            f"{file}: settings.duration_ms: {meters.duration_ms}, and {meters.parts} parts with a window of "
-            f"{max(meters.windows_ms)} ms each take {least}; give that, or smaller windows"
-        )

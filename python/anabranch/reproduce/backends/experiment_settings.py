@@ -51,15 +51,22 @@ def read_settings(kind: type[Settings], given: Mapping[str, Any], file: Path) ->
     """The settings; lists become tuples.
 
     Raises:
-        AnabranchError: a key is missing or unknown.
+        AnabranchError: a key is missing or unknown, or the dataclass refuses a value.
 
     """
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     text = file.read_text(encoding="utf-8")
+
+    def at(key: str) -> int:
+        return next((number for number, words in enumerate(text.splitlines(), 1) if words.startswith(key)), 1)
+
     for key in given:
         if key not in names:
-            line = next((number for number, words in enumerate(text.splitlines(), 1) if words.startswith(key)), 1)
-            raise AnabranchError(f"{file}:{line}: settings.{key}: unknown key; {nearest(key, names)}")
+            raise AnabranchError(f"{file}:{at(key)}: settings.{key}: unknown key; {nearest(key, names)}")
     if missing := [name for name in names if name not in given]:
         raise AnabranchError(f"{file}: settings: {', '.join(missing)}: missing; docs/study.md has all keys")
-    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
+    try:
+        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
+    except AnabranchError as error:
+        key = str(error).removeprefix("settings.").partition(":")[0]
+        raise AnabranchError(f"{file}:{at(key)}: {error}") from None
