@@ -108,6 +108,20 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
+def test_folders_of_reproduce_import_only_those_before_them() -> None:
+    order = ["claims", "values", "records", "backends", "judge", "pages"]
+    folders = {path.parent.name for path in PACKAGE.glob("reproduce/*/__init__.py")}
+    assert folders == set(order)
+
+    def folder(module: str) -> str:
+        return module.split(".")[1] if module.startswith("reproduce.") else ""
+
+    pairs = [(folder(module), folder(target)) for module, targets in imports().items() for target in targets]
+    within = [(one, other) for one, other in pairs if one in order and other in order and one != other]
+    assert len(within) > 30
+    assert [pair for pair in within if order.index(pair[0]) < order.index(pair[1])] == []
+
+
 def test_studies_import_their_own_folder_and_every_room_but_the_last() -> None:
     graph = imports_of_studies()
     assert len(graph) > 40
