@@ -60,9 +60,11 @@ class Settings:
     cases: tuple[Mapping[str, Any], ...]
     """Tables with a rule of loss (`losses`) and the names of `cases` under it."""
     warm_up_s: float
+    """Traffic before the window."""
     window_s: float
+    """Time that is measured."""
     draws: int
-    """Draws of ports in the lab, which a hash sees."""
+    """Draws of ports in the lab, which a hash sees; they are the seeds of the claims."""
     seeds: int
     """Seeds of the simulator."""
 

@@ -54,7 +54,9 @@ class Settings:
     """How much is measured."""
 
     paths: tuple[int, ...]
+    """Numbers of paths."""
     connections: int
+    """Connections of a trial."""
     trials_min: int
     trials_max: int
     budget_s: float

@@ -40,10 +40,13 @@ class Settings:
     """How much is measured."""
 
     workloads: tuple[str, ...]
+    """Distributions of flow sizes."""
     hosts: int
     """Hosts of each edge."""
     draws: int
+    """Draws of weights; they are the seeds of the claims."""
     duration_ms: int
+    """Time in which flows begin."""
     total_bps: int
     """Rate of all paths together, at most."""
     kernel: bool

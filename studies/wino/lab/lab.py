@@ -47,8 +47,11 @@ class Settings:
     compared: tuple[str, ...]
     """`FABRIC, WORKLOAD` where the paper's two schemes run, and one more."""
     loads: tuple[float, ...]
+    """Loads where all schemes run, of what is left."""
     loads_compared: tuple[float, ...]
+    """Loads where three schemes run."""
     duration_s: int
+    """Time in which flows begin."""
     seeds: int
 
     def __post_init__(self) -> None:
