@@ -74,7 +74,7 @@ fn hints_of_limits_tell_slips_from_what_is_no_limit() {
     assert_eq!(hint("3 apples"), format!("give {}", Room.wants()));
     assert_eq!(hint("3"), format!("give {}", Room.wants()));
     assert_eq!(hint("3 KBB"), "did you mean `KB`?");
-    assert_eq!(hint("5 GB"), "give a size from 1 B to 4294967294 B");
+    assert_eq!(hint("5 GB"), "give a size from \"1 B\" to \"4294967294 B\"");
     assert_eq!(
         Bytes::SOME.read(&text("3 apples")).unwrap_err().hint,
         "known here: GB, MB, KB, B, GiB, MiB, KiB"
