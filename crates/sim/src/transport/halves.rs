@@ -1,5 +1,7 @@
 //! Halves of connections of any transport, and the one place that tells them apart.
 
+#![deny(clippy::wildcard_enum_match_arm)] // A forgotten transport must not compile.
+
 use super::datagrams::{DatagramReceiver, Datagrams};
 use super::mptcp::Mptcp;
 use super::protocol::{Bounds, Grant, ReceivingHalf, Reception, SendingHalf, Stored};

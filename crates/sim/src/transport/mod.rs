@@ -70,6 +70,7 @@ pub enum Transport {
     Uec(uec::Uec),
 }
 
+#[deny(clippy::wildcard_enum_match_arm)] // A forgotten transport must not compile.
 impl Transport {
     /// Its settings, as hosts ask them.
     pub(crate) fn protocol(&self) -> &dyn Protocol {
