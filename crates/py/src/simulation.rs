@@ -169,6 +169,11 @@ impl Scenario {
         loads.iter().map(row).collect()
     }
 
+    /// Packet-hops that a run is expected to have.
+    fn expected_packet_hops(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| Ok(self.resolved.expected_packet_hops(self.drawn()?))).map_err(refused)
+    }
+
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         py.detach(|| Ok(self.resolved.warnings(self.drawn()?, self.offered()?))).map_err(refused)
     }

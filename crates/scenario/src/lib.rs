@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod directory;
+mod expected;
 mod fabric_file;
 mod file;
 mod identity;

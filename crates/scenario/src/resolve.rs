@@ -7,7 +7,7 @@ use crate::section::routing::Weights;
 use crate::section::stop;
 use crate::section::traffic::{Demand, SizeSource};
 use crate::workloads::{Workloads, traffic_error};
-use crate::{Files, NamedFile, Scenario, Shape, identity};
+use crate::{Files, NamedFile, Scenario, Shape, expected, identity};
 use anabranch_balancers::{Balancing, Settings};
 use anabranch_fabric::{Change, Fabric, LinkState, What};
 use anabranch_form::FormError;
@@ -190,6 +190,13 @@ impl Resolved {
     pub fn offered_load(&self, flows: &impl FlowSource) -> Vec<TierLoad> {
         let window_ps = flows.outline().arrival_window_ps();
         window_ps.map_or(Vec::new(), |window_ps| offered(&self.fabric, flows, window_ps))
+    }
+
+    /// Packet-hops that a run with these flows is expected to have: frames with payload and answers to them, times the ports
+    /// on their shortest paths.
+    #[must_use]
+    pub fn expected_packet_hops(&self, flows: &impl FlowSource) -> u64 {
+        expected::packet_hops(&self.fabric, &self.settings, flows)
     }
 
     /// The canonical text: every key with its value, in the order and the units of the reference page. It reads as

@@ -169,7 +169,7 @@ impl Report {
     fn note(&mut self, number: u32, draft: Draft, verdict: Verdict) {
         match verdict {
             Verdict::Refused(reason) => *self.refused.entry(reason).or_default() += 1,
-            Verdict::Passed(Passed { events, calm }) => {
+            Verdict::Passed(Passed { events, calm, .. }) => {
                 self.passed += 1;
                 self.events += events;
                 self.count(&draft, calm);

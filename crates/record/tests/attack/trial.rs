@@ -39,6 +39,8 @@ pub(crate) struct Passed {
     pub(crate) events: u64,
     /// Whether it was held to the invariants of calm runs.
     pub(crate) calm: bool,
+    /// Number of timeouts of all flows.
+    pub(crate) timeouts: u64,
 }
 
 /// Reason why a trial ends early.
@@ -96,7 +98,8 @@ fn passed(text: &str, folder: &Path, progress: &Progress) -> Result<Passed, End>
     arrival::check(&resolved, &flows, &first)?;
     let calm = calm::check(&resolved, &flows, &first, false)?;
     apart::check(text, folder, progress)?;
-    Ok(Passed { events: first.totals.events, calm })
+    let timeouts = first.flows.iter().map(|record| u64::from(record.timeouts)).sum();
+    Ok(Passed { events: first.totals.events, calm, timeouts })
 }
 
 fn resolve(text: &str, name: &str, folder: &Path) -> Result<Resolved, String> {

@@ -6,6 +6,7 @@ mod congestion_keys;
 mod corpus;
 mod errors;
 mod examples;
+mod expected_packet_hops;
 mod input_warnings;
 mod meaning;
 mod message_keys;

@@ -5,17 +5,13 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
 
-import numpy as np
-
-from anabranch._core import Progress, Scenario
+from anabranch._core import Progress
 from anabranch.files.errors import AnabranchError
 from anabranch.simulate.own.python_source import PythonSource
-from anabranch.simulate.runs.execute import execute
+from anabranch.simulate.runs.execute import Executed, execute, watched
 from anabranch.simulate.runs.folder import read_manifest
 from anabranch.simulate.runs.own_cell import execute_own
 from anabranch.simulate.study.job import Job
@@ -26,14 +22,9 @@ HOPS_PER_SECOND = 10e6
 DRAWN = 60
 """Cells that draw their flows: lists of a million flows take a second each."""
 TRIAL_SECONDS = 0.3
-"""Longest time that a cell is tried to learn its speed."""
+"""Processor time from a cell's first packets on in which it is tried to learn its speed."""
 TRIAL_HOPS_MIN = 1000
 """Packet-hops of a trial below which it says nothing."""
-PAYLOAD_BYTES = 1448
-HOPS = {"host": 2, "server": 2, "nic": 6, "leaf": 2, "aggregation": 6, "spine": 4}
-"""Ports that a packet passes, by the fabric's tiers: with aggregations up to the spine and down again."""
-ACKNOWLEDGEMENTS = 0.6
-"""Frames back for a frame with payload: one for two, and those that losses and short flows add."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +40,7 @@ class Forecast:
 def forecast(
     missing: Sequence[Job], done: Iterable[Path], at_once: int | None = None, *, trials: bool = False
 ) -> Forecast:
-    """From the payload of the flow lists: what schemes add (probes, retransmissions) is not foreseen.
+    """From the flow lists: what schemes add (probes, retransmissions) is not foreseen.
 
     Of many cells only some draw their flows for it: by chance, for even distances would meet one value of an axis.
 
@@ -62,7 +53,7 @@ def forecast(
 
     """
     drawn = random.Random(0).sample(missing, min(DRAWN, len(missing)))
-    hops = {job.folder: packet_hops(job.scenario()) for job in drawn}
+    hops = {job.folder: job.scenario().expected_packet_hops() for job in drawn}
     ran = [found for found in map(read_manifest, done) if found is not None and "scheme" not in found]
     cpu_s = sum(float(manifest["cpu_s"]) for manifest in ran)
     measured = cpu_s > 1
@@ -81,36 +72,38 @@ def forecast(
 def tried(job: Job) -> float | None:
     """Packet-hops a second of a cell, run for a moment; None if it has said nothing by then.
 
+    Drawing flows and building tables are no part of the speed unless the run has ended by then: they take as long
+    however many packets follow.
+
     Raises:
         AnabranchError: its scheme has failed; the message names the cell.
 
     """
-    progress = Progress()
-    enough = Timer(TRIAL_SECONDS, progress.cancel)
-    enough.start()
-    began = time.thread_time()
+    marks: list[tuple[int, float]] = []
+
+    def run(progress: Progress) -> Executed:
+        if job.own is None:
+            return execute(job.scenario(), progress)
+        return execute_own(job.own, job.scenario(), progress, dict(job.files))
+
+    def watch(progress: Progress) -> None:
+        if progress.packet_hops:
+            marks.append((progress.packet_hops, time.process_time()))
+            if marks[-1][1] - marks[0][1] >= TRIAL_SECONDS:
+                progress.cancel()
+
     try:
-        with suppress(KeyboardInterrupt):
-            if job.own is None:
-                execute(job.scenario(), progress)
-            else:
-                execute_own(job.own, job.scenario(), progress, dict(job.files))
+        executed = watched(run, watch)
+        hops, cpu_s = int(executed.run.totals["packet_hops"]), executed.cpu_s
+    except KeyboardInterrupt:
+        if not marks or marks[-1][1] - marks[0][1] < TRIAL_SECONDS:
+            raise
+        hops, cpu_s = marks[-1][0] - marks[0][0], marks[-1][1] - marks[0][1]
     except AnabranchError as error:
         raise AnabranchError(f"at {job.words}: {error}") from None
-    finally:
-        enough.cancel()
-    hops, cpu_s = progress.packet_hops, time.thread_time() - began
     return hops / cpu_s if hops >= TRIAL_HOPS_MIN and cpu_s > 0 else None
 
 
 def _scheme(job: Job) -> str | None:
     """Digest of a scheme whose speed is its own; None for all that run in Rust."""
     return job.own.digest if isinstance(job.own, PythonSource) else None
-
-
-def packet_hops(scenario: Scenario) -> float:
-    """Frames with payload and acknowledgements, times the ports on their way."""
-    sizes = np.asarray(scenario.flows()["size_bytes"], dtype=np.float64)
-    tiers = set(scenario.topology()["nodes"]["tier"])
-    hops = max(HOPS[tier] for tier in tiers)
-    return float(np.ceil(sizes / PAYLOAD_BYTES).sum()) * (1.0 + ACKNOWLEDGEMENTS) * hops

@@ -98,8 +98,10 @@ pub(crate) fn visit(form: &mut impl Form, uec: &mut Uec) {
         Time,
         &mut rto_ps,
         "Timeout of a packet; it doubles each time that packets which were sent again time out and nothing is answered, six \
-         times at most. Default: 15 us, or the longest round trip of the empty fabric if that is longer, and the time in which the slowest port sends six times what it has room for \
-         (178,450 B where its buffer is shared or unlimited), or a whole shared buffer where ports pause; 100,656 ns at \
+         times at most. A sender that gets the answer to what it sent before the timeout waits twice as long as that took \
+         from then on. Default: 15 us, or the longest round trip of the empty fabric if that is longer, and the time in \
+         which the slowest port sends six times what it has room for (178,450 B where its buffer is shared or unlimited), \
+         or a whole shared buffer where ports pause; 100,656 ns at \
          least. A port's lowest rate in the run counts, changes included. uet-htsim has the same rule for its ports as \
          built, which yields the least, `rto = \"100656 ns\"`.",
     );

@@ -23,6 +23,8 @@ enum State {
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
+    /// When it was sent for the first time, and the last.
+    first_ps: u64,
     at_ps: u64,
     frame_bytes: u16,
     state: State,
@@ -67,6 +69,8 @@ pub(crate) struct UecSender {
     credit: Option<Credit>,
     /// Rounds of timeouts of packets that had been sent again, since the last answer: each doubles the timeout.
     silent: u32,
+    /// Least timeout: twice the longest round trip of a packet that was called lost before it arrived.
+    least_rto_ps: u64,
     alarm: Alarm,
     counters: SenderCounters,
 }
@@ -89,6 +93,7 @@ impl Default for UecSender {
             sent_before: 0,
             credit: None,
             silent: 0,
+            least_rto_ps: 0,
             alarm: Alarm::default(),
             counters: SenderCounters::default(),
         }
@@ -186,7 +191,7 @@ impl UecSender {
 
     /// Timeout of a packet now.
     fn rto_ps(&self, uec: &Uec) -> u64 {
-        uec.rto_ps.saturating_mul(1 << self.silent.min(DOUBLINGS))
+        uec.rto_ps.max(self.least_rto_ps).saturating_mul(1 << self.silent.min(DOUBLINGS))
     }
 
     fn of(&mut self, number: u64) -> Option<&mut Sent> {
@@ -233,7 +238,8 @@ impl UecSender {
                     *sent = Sent { at_ps: now_ps, state: State::InFlight, again: sent.again + 1, ..*sent };
                 }
             } else {
-                self.sent.push_back(Sent { at_ps: now_ps, frame_bytes, state: State::InFlight, again: 0 });
+                let state = State::InFlight;
+                self.sent.push_back(Sent { first_ps: now_ps, at_ps: now_ps, frame_bytes, state, again: 0 });
             }
             let last = number + 1 == self.packets;
             let mut asks = again || last || with.saturating_add(frame_bytes.into()) >= window;

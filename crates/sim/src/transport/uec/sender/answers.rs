@@ -1,6 +1,6 @@
 //! What answers say of packets that were sent.
 
-use super::{State, UecSender};
+use super::{Sent, State, UecSender};
 use crate::transport::control::{Answer, Trim};
 use crate::{Packet, marks};
 
@@ -13,8 +13,11 @@ impl UecSender {
         self.arrived_bytes = self.arrived_bytes.wrapping_add(bytes as u32);
         self.in_flight -= bytes as i64;
         let echoes_again = packet.marks & marks::RETRANSMITTED != 0;
-        let rtt_ps = self
-            .of(arrivals.cause.into())
+        let cause = self.of(arrivals.cause.into()).copied();
+        if let Some(sent) = cause.filter(|sent| !echoes_again && is_called_lost(sent)) {
+            self.least_rto_ps = self.least_rto_ps.max((now_ps - sent.first_ps).saturating_mul(2));
+        }
+        let rtt_ps = cause
             .filter(|sent| sent.state == State::InFlight && sent.again == u32::from(echoes_again))
             .map(|sent| now_ps - sent.at_ps);
         self.rtt_ps = rtt_ps.unwrap_or(self.rtt_ps);
@@ -75,4 +78,11 @@ impl UecSender {
         self.missing_bytes += u64::from(frame_bytes);
         frame_bytes.into()
     }
+}
+
+/// Whether a packet has timed out since it was sent for the first time. If that first one arrives all the same, the timeout is
+/// shorter than the queue: each packet would be sent again, which lengthens the queue, and no round trip would be measured,
+/// since answers to what was sent twice measure none.
+fn is_called_lost(sent: &Sent) -> bool {
+    sent.state == State::Missing || sent.state == State::InFlight && sent.again > 0
 }

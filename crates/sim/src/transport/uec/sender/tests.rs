@@ -159,3 +159,29 @@ fn what_arrived_may_time_out_behind_a_packet_that_came_twice() {
     assert_eq!(outcome(false), (2, vec![]));
     assert_eq!(outcome(true), (2, vec![70, 71, 72, 73]));
 }
+
+/// Packets that time out and arrive all the same prove that the timeout is too short: what follows waits twice as long as they
+/// took. Those that were lost prove nothing.
+#[test]
+fn a_packet_that_arrives_after_its_timeout_lengthens_it() {
+    let uec = Uec { law: Law::None, rto_ps: RTO_PS, rtt_ps: RTT_PS, ..Uec::DEFAULT };
+    let timeouts_after = |echo: u8| {
+        let (mut sender, mut host) = (UecSender::default(), Endless::default());
+        sender.begin(&uec, FRAMING, 2 * 4086, None, &mut host);
+        host.now_ps = RTO_PS;
+        sender.wake(&uec, FRAMING, &mut host);
+        assert_eq!((sender.counters.timeouts, sender.counters.retransmitted_packets), (2, 2));
+        host.now_ps = 150 * US;
+        let answer = Packet { marks: echo, ..acknowledgement(1) };
+        sender.receive(&uec, FRAMING, &answer, &mut host);
+        let mut counted = Vec::new();
+        for at_us in [199, 200, 399, 400] {
+            host.now_ps = at_us * US;
+            sender.wake(&uec, FRAMING, &mut host);
+            counted.push(sender.counters.timeouts);
+        }
+        counted
+    };
+    assert_eq!(timeouts_after(0), [2, 2, 2, 3], "150 us after it was sent");
+    assert_eq!(timeouts_after(marks::RETRANSMITTED), [2, 3, 3, 4], "50 us after it was sent again");
+}
