@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from anabranch.files.hints import choose
 
 if TYPE_CHECKING:
+    from anabranch.deploy.targets.plan.form import PlanForm
     from anabranch.deploy.targets.protocol import Target
 
 TARGETS = ("ovs", "linux", "ebpf", "table")
@@ -36,6 +37,12 @@ def sessions() -> list[ModuleType]:
     """The module `session/switch_kind.py` of each target that a controller follows; its `KIND` is a `SwitchKind`."""
     packages = (f"anabranch.deploy.targets.{name}.session" for name in TARGETS)
     return [importlib.import_module(f"{name}.switch_kind") for name in packages if importlib.util.find_spec(name)]
+
+
+def plan_forms() -> dict[str, PlanForm[Any]]:
+    """`FORM` of the module `plan_file` of each target that a plan can be put into, by the target's name."""
+    modules = {name: f"anabranch.deploy.targets.{name}.plan_file" for name in TARGETS}
+    return {name: importlib.import_module(one).FORM for name, one in modules.items() if importlib.util.find_spec(one)}
 
 
 def files(name: str) -> ModuleType:
