@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import anabranch
-from anabranch.cli.reference import fabric_file
+from anabranch.cli.reference import fabric_file, study
 from anabranch.cli.reference.keys import key_rows
 from anabranch.deploy.targets.registry import plan_forms
 from anabranch.files.settings import REQUIRED, TABLE, Key, Settings, asked
 
-DEPLOY = Path(anabranch.__file__).parent / "deploy"
-GETTERS = ("take", "text", "one_of", "flag", "integer", "number", "duration_s", "rate_bps", "texts")
+PACKAGE = Path(anabranch.__file__).parent
+GETTERS = ("take", "text", "given", "one_of", "flag", "integer", "number", "duration_s", "rate_bps", "texts")
 
 
 def keys_in(source: str) -> Iterator[str]:
@@ -35,17 +35,18 @@ def test_examples_ask_for_every_key_that_readers_have() -> None:
     plans = {name: names(asked(form.parse, [form.example])) for name, form in plan_forms().items()}
     fabric = names(fabric_file.keys())
     known = {
-        **{f"targets/{name}/": keys | fabric for name, keys in plans.items()},
-        "targets/plan/": set[str]().union(*plans.values()),
-        "control/": fabric,
+        **{f"deploy/targets/{name}/": keys | fabric for name, keys in plans.items()},
+        "deploy/targets/plan/": set[str]().union(*plans.values()),
+        "deploy/control/": fabric,
+        "simulate/study/": names(study.simulator()),
     }
     counted = 0
     for folder, keys in known.items():
-        for file in sorted((DEPLOY / folder).rglob("*.py")):
+        for file in sorted((PACKAGE / folder).rglob("*.py")):
             read = set(keys_in(file.read_text(encoding="utf-8")))
             assert read <= keys, f"{file}: the example has to ask for {read - keys}"
             counted += len(read)
-    assert counted > 60
+    assert counted > 70
 
 
 def read(text: str, file: str) -> None:

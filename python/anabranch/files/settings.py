@@ -112,6 +112,10 @@ class Settings:
             self.refuse(key, given, hint)
         return value
 
+    def given(self, key: str, default: Any, meaning: str, *, otherwise: str = "", values: str) -> Any:
+        """Takes a key as it stands in the file."""
+        return self.take(key, default, lambda given: given, "", meaning, otherwise=otherwise, values=values)
+
     def text(self, key: str, default: str, meaning: str, *, otherwise: str = "", values: str = "text") -> str:
         """Takes text that is not empty."""
 

@@ -48,15 +48,8 @@ def parse(text: str, file: str) -> FabricFile:
     """
     settings = Settings(file, "", parse_toml(text, file))
     topology = Topology(_core.Fabric(text, file))
-    settings.take(
-        "fabric",
-        None,
-        lambda given: given,
-        "",
-        "The fabric as built, exactly as in a [scenario](scenario.md).",
-        otherwise=REQUIRED,
-        values=TABLE,
-    )
+    meaning = "The fabric as built, exactly as in a [scenario](scenario.md)."
+    settings.given("fabric", None, meaning, otherwise=REQUIRED, values=TABLE)
     planning, listen, measure = (settings.table(key) for key in ("policy", "listen", "measure"))
     meaning = "How weights are found: [policies](control.md#policies)."
     weights = planning.one_of("weights", "capacity", policy.names(), meaning)

@@ -111,6 +111,24 @@ RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     (r"16 hexadecimal digits in quotes: .*", TEXT),
     (r"names or numbers of ports|numbers and ranges, as in .*", one_or_more({"type": ["string", "integer"]})),
     (r"(?:names of|prefixes|addresses|a list of)\b.*|a name, or a list of names", one_or_more({"type": "string"})),
+    (
+        r"how many, or a list of them",
+        either(
+            {"type": "integer", "minimum": 1},
+            {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": True},
+        ),
+    ),
+    (r"letters, digits, dots and dashes", {"type": "string", "pattern": r"^[\w.-]+$"}),
+    (r"a file, or a table", either({"type": "string"}, {"type": "object"})),
+    (r"a table of keys", {"type": "object"}),
+    (r"a table of lists", {"type": "object", "additionalProperties": {"type": ["array", "object"]}}),
+    (
+        r"a table of lists, or of tables",
+        {
+            "type": "object",
+            "additionalProperties": either({"type": "array", "minItems": 1}, {"type": "object", "minProperties": 1}),
+        },
+    ),
     (r"numbers, one per path", {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1}),
     (r"whole numbers from .*, one per path, .*", {"type": "array", "items": {"type": "integer"}, "minItems": 1}),
     (r"text|up to \d+ bytes|at most \d+ letters, .*|`.*`", TEXT),
