@@ -50,18 +50,10 @@ class Settings:
     """Functions that are called with every key that a getter asks for."""
 
     def __init__(self, file: str, path: str, table: object, form: str | None = None, *, names: bool = False) -> None:
-        """Reads `table`.
+        """Reads `table`, to which `path` leads in `file`; raises an AnabranchError if it is none.
 
-        Args:
-            file: its name, for errors.
-            path: keys that lead to the table, for errors.
-            table: keys with their values.
-            form: the same keys for reference pages, where they differ: `group` is each `group leaf2`.
-            names: whether the keys are names that the user has chosen.
-
-        Raises:
-            AnabranchError: it is no table.
-
+        `form` is the path for reference pages, where it differs: `group` for `group leaf2`. `names` says whether the
+        keys are names that the user has chosen.
         """
         self.file = file
         self.path = path
@@ -133,18 +125,16 @@ class Settings:
 
     def flag(self, key: str, default: bool, meaning: str) -> bool:
         """Takes true or false."""
-        return self.take(
-            key, default, lambda given: given if isinstance(given, bool) else None, "give true or false", meaning
-        )
 
-    def integer(
-        self, key: str, default: int, least: int, most: int, meaning: str, *, otherwise: str = "", values: str = ""
-    ) -> int:
+        def check(given: object) -> bool | None:
+            return given if isinstance(given, bool) else None
+
+        return self.take(key, default, check, "give true or false", meaning)
+
+    def integer(self, key: str, default: int, least: int, most: int, meaning: str, *, otherwise: str = "") -> int:
         """Takes a whole number."""
         hint = f"give a whole number from {least} to {most}"
-        return self.take(
-            key, default, lambda given: whole(given, least, most), hint, meaning, otherwise=otherwise, values=values
-        )
+        return self.take(key, default, lambda given: whole(given, least, most), hint, meaning, otherwise=otherwise)
 
     def number(self, key: str, default: float, least: float, most: float, meaning: str) -> float:
         """Takes a number."""

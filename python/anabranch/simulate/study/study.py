@@ -116,14 +116,10 @@ def load_study(source: str | Path | Mapping[str, Any], quick: bool = False) -> S
 
 def _given(settings: Settings) -> dict[str, Any]:
     """Values of all keys as they stand in the file, or their defaults; a key that there is not is refused first."""
+    name, name_values = Path(settings.file).stem, "letters, digits, dots and dashes"
+    meaning = "Name of the study and of its folder of results."
     given = {
-        "name": settings.given(
-            "name",
-            Path(settings.file).stem,
-            "Name of the study and of its folder of results.",
-            values="letters, digits, dots and dashes",
-            otherwise="the file's name",
-        ),
+        "name": settings.given("name", name, meaning, values=name_values, otherwise="the file's name"),
         "scenario": settings.given(
             "scenario",
             None,

@@ -114,12 +114,7 @@ def read_with(plan: str, options: Options) -> EbpfPlan:
 
 
 def parse(text: str, file: str) -> EbpfPlan:
-    """Reads and checks the text of a plan.
-
-    Raises:
-        AnabranchError: a key or a value is not as it must be; it names file, key and value, and a hint.
-
-    """
+    """Reads and checks the text of a plan; raises as `PlanForm.read`."""
     settings = Settings(file, "", parse_toml(text, file))
     scheme, counter = _scheme(settings)
     meaning = (
@@ -179,13 +174,11 @@ def _scheme(settings: Settings) -> tuple[str, str]:
     if scheme not in KERNEL_SCHEMES:
         settings.refuse("scheme", scheme, refusal(scheme))
     given = "counter" in settings
-    counter = settings.one_of(
-        "counter",
-        SHARED,
-        (SHARED, INDEPENDENT),
+    meaning = (
         f"Whose packets take turns under `{'`, `'.join(COUNTED)}`: all packets of a group together, on each processor "
-        "by itself, or each flow's by itself.",
+        "by itself, or each flow's by itself."
     )
+    counter = settings.one_of("counter", SHARED, (SHARED, INDEPENDENT), meaning)
     if given and scheme not in COUNTED:
         settings.refuse(
             "counter", counter, f"of scheme = {' or '.join(json.dumps(name) for name in COUNTED)} only; leave it out"
@@ -201,12 +194,8 @@ def _switch(settings: Settings) -> tuple[str, tuple[str, ...], str]:
         settings.refuse("dev", list(devices), "one is there twice; name it once")
     meaning = "Where packets are met: as they enter (tc), as they leave (tc), or in the driver."
     hook = settings.one_of("hook", INGRESS, HOOKS, meaning)
-    name = settings.text(
-        "name",
-        NAME,
-        "Name of the datapath. Datapaths of other names stand beside it, also on the same device.",
-        values="at most 64 letters, digits, `_` and `-`",
-    )
+    meaning = "Name of the datapath. Datapaths of other names stand beside it, also on the same device."
+    name = settings.text("name", NAME, meaning, values="at most 64 letters, digits, `_` and `-`")
     if not NAMES.fullmatch(name):
         settings.refuse("name", name, "give at most 64 letters, digits, _ and -")
     return name, devices, hook
@@ -218,17 +207,10 @@ def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | N
     if len(name.encode()) > GROUP_NAME_BYTES or "\0" in name:
         settings.refuse("name", name, f"give at most {GROUP_NAME_BYTES} bytes of text")
     hint = 'the kernel\'s datapath matches destinations only, as in match = { ip_dst = ["10.0.2.0/24"] }'
-    prefixes = group_keys.destinations(
-        settings.table("match"),
-        hint,
-        "Destinations; the longest prefix wins. Without it, all IP, in a plan of one group.",
-    )
-    output = settings.one_of(
-        "output",
-        kernel.output or REDIRECT,
-        (REDIRECT, *VALUES),
-        "What is done with a packet: [outputs](deploy-ebpf.md#outputs).",
-    )
+    meaning = "Destinations; the longest prefix wins. Without it, all IP, in a plan of one group."
+    prefixes = group_keys.destinations(settings.table("match"), hint, meaning)
+    meaning = "What is done with a packet: [outputs](deploy-ebpf.md#outputs)."
+    output = settings.one_of("output", kernel.output or REDIRECT, (REDIRECT, *VALUES), meaning)
     if kernel.output and output != kernel.output:
         settings.refuse("output", output, f"{scheme} marks packets and lets switches send them; take {kernel.output}")
     ports, values = _ports(settings, output), _values(settings, output)
@@ -246,14 +228,7 @@ def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | N
         weights=_weights(settings, scheme, kernel, count),
         error_given="error" in settings,
         error_pct=group_keys.error_pct(settings, "The table of `weighted` stays below it."),
-        pause_s=settings.duration_s(
-            "pause",
-            kernel.pause_s or 0.0,
-            1e-6,
-            PAUSE_MAX_S,
-            f"Gap between flowlets, or silence after which a flow's counter is forgotten: {', '.join(pausing())}.",
-            otherwise='`"500 us"`, `"100 ms"`',
-        ),
+        pause_s=_pause_s(settings, kernel),
         seed=group_keys.seed(settings, seed, SEED_MAX),
     )
     settings.end()
@@ -267,8 +242,7 @@ def _ports(settings: Settings, output: str) -> tuple[str, ...]:
             settings.refuse("ports", list(given), f"output {output} marks packets: give values instead")
         return ()
     devices = group_keys.devices(settings, meaning, otherwise)
-    if len(set(devices)) < len(devices):
-        settings.refuse("ports", list(devices), "one is there twice; name it once and add its weights up")
+    group_keys.refuse_twice(settings, "ports", devices)
     return devices
 
 
@@ -291,9 +265,14 @@ def _values(settings: Settings, output: str) -> tuple[int, ...]:
     for value in values:
         if not least <= value <= most:
             settings.refuse("values", value, hint)
-    if len(set(values)) < len(values):
-        settings.refuse("values", list(values), "one is there twice; name it once and add its weights up")
+    group_keys.refuse_twice(settings, "values", values)
     return values
+
+
+def _pause_s(settings: Settings, kernel: KernelProgram) -> float:
+    meaning = f"Gap between flowlets, or silence after which a flow's counter is forgotten: {', '.join(pausing())}."
+    default_s, default = kernel.pause_s or 0.0, '`"500 us"`, `"100 ms"`'
+    return settings.duration_s("pause", default_s, 1e-6, PAUSE_MAX_S, meaning, otherwise=default)
 
 
 def _weights(settings: Settings, scheme: str, kernel: KernelProgram, members: int) -> tuple[str, ...]:

@@ -57,12 +57,7 @@ class LinuxPlan:
 
 
 def parse(text: str, file: str) -> LinuxPlan:
-    """Reads and checks the text of a plan.
-
-    Raises:
-        AnabranchError: a key or a value is not as it must be; it names file, key and value, and a hint.
-
-    """
+    """Reads and checks the text of a plan; raises as `PlanForm.read`."""
     table = parse_toml(text, file)
     return from_table(table, file)
 
@@ -146,12 +141,8 @@ def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
     """`match.ip_dst`: a kernel routes by destination."""
     hint = 'give destinations, as in match = { ip_dst = ["10.0.2.0/24"] }'
     # Plans for switches may have this key; a kernel resolves addresses by itself.
-    settings.flag(
-        "arp",
-        False,
-        "Without effect: the kernel resolves addresses by itself. It may stand there, so that a plan for a switch is "
-        "also one for a kernel.",
-    )
+    meaning = "Without effect: the kernel resolves addresses by itself. It may stand there, so that a plan for a switch"
+    settings.flag("arp", False, f"{meaning} is also one for a kernel.")
     found = group_keys.destinations(
         settings,
         f"a kernel's route matches destinations only; {hint}",
@@ -167,12 +158,8 @@ def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
 
 def _hops(settings: Settings, version: int) -> tuple[Hop, ...]:
     devices = group_keys.devices(settings, "Network device of each path.")
-    gateways = settings.texts(
-        "gateways",
-        'Gateway of each path, `""` where the destination is on the link.',
-        values="addresses, one per path",
-        otherwise="none",
-    )
+    meaning = 'Gateway of each path, `""` where the destination is on the link.'
+    gateways = settings.texts("gateways", meaning, values="addresses, one per path", otherwise="none")
     if gateways and len(gateways) != len(devices):
         settings.refuse("gateways", gateways, f'give one per port, {len(devices)} of them, "" for none')
     hops = []

@@ -77,12 +77,8 @@ def _one(settings: Settings) -> Where:
     transports = {key.partition("_")[0] for key, _ in numbers if key in PORTS}
     if len(transports) > 1:
         settings.refuse("", ", ".join(sorted(transports)), "no packet is both; write a match for each in a list")
-    arp = settings.flag(
-        "arp",
-        False,
-        "Whether ARP questions for the IPv4 addresses in `ip_dst` go along. IPv6 asks by multicast: give that a rule "
-        "of your own.",
-    )
+    meaning = "Whether ARP questions for the IPv4 addresses in `ip_dst` go along. IPv6 asks by multicast: give that a"
+    arp = settings.flag("arp", False, f"{meaning} rule of your own.")
     in_ports = ports_of(
         settings,
         "in_port",

@@ -71,31 +71,18 @@ class PlanFile:
 
 
 def parse(text: str, file: str) -> PlanFile:
-    """Reads and checks the text of a plan.
-
-    Raises:
-        AnabranchError: a key or a value is not as it must be; it names file, key and value, and a hint.
-
-    """
+    """Reads and checks the text of a plan; raises as `PlanForm.read`."""
     settings = Settings(file, "", parse_toml(text, file))
-    owner = settings.integer(
-        "owner",
-        OWNER,
-        0,
-        OWNERS - 1,
+    meaning = (
         "Mark of the rules, groups and meters that belong to this plan. Plans of different owners share a bridge; what "
-        "an owner has there and the plan does not have is removed. `anabranch control` has owner 0 by default.",
+        "an owner has there and the plan does not have is removed. `anabranch control` has owner 0 by default."
     )
+    owner = settings.integer("owner", OWNER, 0, OWNERS - 1, meaning)
     first = settings.integer(
         "table", 0, 0, TABLES - 1, "Table that packets enter. Slots of `multipath` stand in table 200."
     )
-    priority = settings.integer(
-        "priority",
-        PRIORITY,
-        1,
-        PRIORITY_MAX,
-        "Priority of the rules. The prefix length of `ip_dst` is added, so that the longest prefix wins.",
-    )
+    meaning = "Priority of the rules. The prefix length of `ip_dst` is added, so that the longest prefix wins."
+    priority = settings.integer("priority", PRIORITY, 1, PRIORITY_MAX, meaning)
     meaning = (
         "Seed of the hash; give another one to each switch. Left out, the switch's seed stays; at first it is the "
         "datapath id."
@@ -112,26 +99,13 @@ def parse(text: str, file: str) -> PlanFile:
 
 def _switch(settings: Settings) -> tuple[str, str, str]:
     """Bridge and addresses."""
-    found = (
-        settings.text("bridge", "", "Bridge to change. `--bridge` overrides it.", otherwise='`"br0"`'),
-        settings.text(
-            "openflow",
-            "",
-            "Address of the bridge's OpenFlow connection. `--openflow` overrides it.",
-            otherwise="`unix:/var/run/openvswitch/BRIDGE.mgmt`",
-            values=ADDRESS,
-        ),
-        settings.text(
-            "ovsdb",
-            "",
-            "Address of the database, which is asked where the bridge listens and whether for OpenFlow 1.5. `--ovsdb` "
-            "overrides it.",
-            otherwise="none",
-            values=ADDRESS,
-        ),
-    )
+    bridge = settings.text("bridge", "", "Bridge to change. `--bridge` overrides it.", otherwise='`"br0"`')
+    meaning, default = "Address of the bridge's OpenFlow connection.", "`unix:/var/run/openvswitch/BRIDGE.mgmt`"
+    openflow = settings.text("openflow", "", f"{meaning} `--openflow` overrides it.", otherwise=default, values=ADDRESS)
+    meaning = "Address of the database, which is asked where the bridge listens and whether for OpenFlow 1.5."
+    ovsdb = settings.text("ovsdb", "", f"{meaning} `--ovsdb` overrides it.", otherwise="none", values=ADDRESS)
     settings.end()
-    return found
+    return bridge, openflow, ovsdb
 
 
 def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts:
@@ -145,8 +119,7 @@ def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts
     )
     if not ports:
         refuse_missing(settings, "ports", 'give one per path, as in ports = ["uplink1", "uplink2"]')
-    if len(set(ports)) < len(ports):
-        settings.refuse("ports", list(ports), "one is there twice; name it once and add its weights up")
+    group_keys.refuse_twice(settings, "ports", ports)
     recipe = settings.one_of(
         "recipe", AUTO, (AUTO, *RECIPES), "How the switch is made to split so: [recipes](deploy.md#recipes)."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from anabranch.deploy.targets.plan.bound import BOUND_PCT, parse_bound
@@ -90,6 +90,12 @@ def refuse_rivals(file: str, taken: Iterable[tuple[str, Network, Hashable]], hin
 def refuse_missing(settings: Settings, key: str, hint: str) -> NoReturn:
     """Says that a key has to be there."""
     raise AnabranchError(f"{settings.file}: {settings.path}: {key}: missing; {hint}")
+
+
+def refuse_twice(settings: Settings, key: str, values: Sequence[object]) -> None:
+    """Raises an AnabranchError if two paths of a group are one."""
+    if len(set(values)) < len(values):
+        settings.refuse(key, list(values), "one is there twice; name it once and add its weights up")
 
 
 def name_of(settings: Settings, meaning: str = NAME, values: str = "text") -> str:

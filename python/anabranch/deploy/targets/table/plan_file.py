@@ -57,20 +57,10 @@ def read(path: str | Path, options: Options) -> TablePlan:
 
 
 def parse(text: str, file: str) -> TablePlan:
-    """Reads and checks the text of a plan.
-
-    Raises:
-        AnabranchError: as `read`.
-
-    """
+    """Reads and checks the text of a plan; raises as `PlanForm.read`."""
     settings = Settings(file, "", parse_toml(text, file))
-    owner = settings.integer(
-        "owner",
-        0,
-        0,
-        OWNERS - 1,
-        "Mark of the groups that belong to this plan. Plans of different owners share a folder.",
-    )
+    meaning = "Mark of the groups that belong to this plan. Plans of different owners share a folder."
+    owner = settings.integer("owner", 0, 0, OWNERS - 1, meaning)
     meaning = "Seed of the hash; give another one to each switch."
     seed = group_keys.seed(settings, 0, SEED_MAX, meaning, otherwise="")
     switch = settings.table("switch")
@@ -103,8 +93,7 @@ def _group(settings: Settings, seed: int) -> WeightedPorts:
     ports = tuple(settings.texts("ports", "Name of each path's port.", values="names of ports", otherwise=REQUIRED))
     if not ports:
         refuse_missing(settings, "ports", 'give one per path, as in ports = ["uplink1", "uplink2"]')
-    if len(set(ports)) < len(ports):
-        settings.refuse("ports", list(ports), "one is there twice; name it once and add its weights up")
+    group_keys.refuse_twice(settings, "ports", ports)
     found = WeightedPorts(
         name,
         prefixes,
