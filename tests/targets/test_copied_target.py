@@ -31,8 +31,8 @@ from anabranch.deploy.targets.plan.options import target_names
 
 pages = {"command": command_line.page(), "fabric": fabric_file.page(), "plan": plan_file.page()}
 pathlib.Path("tables").mkdir()
-pathlib.Path("plan.toml").write_text(registry.plan_forms()["frr"].example)
-copy, options = registry.target("frr"), registry.option_class("frr", "reach")("tables")
+pathlib.Path("plan.toml").write_text(registry.plan_forms()["copied"].example)
+copy, options = registry.target("copied"), registry.option_class("copied", "reach")("tables")
 changes = [verbs.apply(copy, "plan.toml", options, dry_run=dry_run).changes for dry_run in (True, False, False)]
 changes.append(len(verbs.verify(copy, "plan.toml", options, seconds=0.0, connections=None).lines))
 changes.append(verbs.remove(copy, "plan.toml", options, dry_run=False).changes)
@@ -42,7 +42,7 @@ print(json.dumps([anabranch.__file__, pages, schemas(), target_names(""), change
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package, linked but for its targets, of which there is one more: `frr`."""
+    """A folder with the package, linked but for its targets, of which there is one more: `copied`."""
     root = tmp_path_factory.mktemp("tree")
     here, there = PACKAGE, root / "anabranch"
     for within in ("deploy", "targets", ""):
@@ -52,10 +52,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 (there / entry.name).symlink_to(entry)
         here, there = here / within, there / within
     for file in (here / "table").rglob("*.py"):
-        copy = there / "frr" / file.relative_to(here / "table")
+        copy = there / "copied" / file.relative_to(here / "table")
         copy.parent.mkdir(parents=True, exist_ok=True)
-        text = file.read_text(encoding="utf-8").replace("targets.table", "targets.frr")
-        text = text.replace('"table"', '"frr"').replace('"Table"', '"FRR"')
+        text = file.read_text(encoding="utf-8").replace("targets.table", "targets.copied")
+        text = text.replace('"table"', '"copied"').replace('"Table"', '"Copied"')
         if file.name == "switch_kind.py":
             # A key that no other kind of switches has.
             text = text.replace('"folder"', '"place"').replace("'folder = ", "'place = ")
@@ -63,7 +63,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     registry = there / "registry.py"
     text = registry.read_text(encoding="utf-8")
     registry.unlink()
-    registry.write_text(text.replace('"table")', '"table", "frr")'), encoding="utf-8")
+    registry.write_text(re.sub(r"(?m)^(TARGETS = .*)\)$", r'\1, "copied")', text), encoding="utf-8")
     return root
 
 
@@ -100,15 +100,18 @@ def test_the_page_of_plans_and_the_schemas_have_the_copy(
     answers: Answers,
 ) -> None:
     pages, made = answers.pages, answers.schemas
-    assert answers.names == [*TARGETS, "frr"]
-    before, added = pages["plan"].split("## FRR\n")
+    assert answers.names == [*TARGETS, "copied"]
+    before, added = pages["plan"].split("## Copied\n")
     assert before.rstrip() == plan_file.page().rstrip()
-    assert "The target `frr`: groups as JSON files" in added
-    assert added.partition("```")[2] == before.partition("## Table\n")[2].partition("```")[2].rstrip() + "\n"
+    assert "The target `copied`: groups as JSON files" in added
+    assert (
+        added.partition("```")[2]
+        == before.partition("## Table\n")[2].partition("\n## ")[0].partition("```")[2].rstrip() + "\n"
+    )
     known = schemas()
-    assert set(made) == {*known, "plan-frr"}
-    title = "Plan of anabranch for the target frr"
-    assert made["plan-frr"] == {**known["plan-table"], "title": title}
+    assert set(made) == {*known, "plan-copied"}
+    title = "Plan of anabranch for the target copied"
+    assert made["plan-copied"] == {**known["plan-table"], "title": title}
     assert {name for name in known if made[name] != known[name]} == {"fabric"}
 
 
@@ -117,13 +120,15 @@ def test_the_controller_and_the_command_line_have_the_copy(
 ) -> None:
     pages, made = answers.pages, answers.schemas
     kinds = made["fabric"]["properties"]["switch"]["additionalProperties"]["properties"]["datapath"]["enum"]
-    assert kinds == ["openflow", "ebpf", "table", "frr"]
+    assert kinds[0] == "openflow"
+    assert kinds[-1] == "copied"
     (recipe,) = (line for line in pages["fabric"].splitlines() if line.startswith("| `switch.NAME.recipe` "))
     (place,) = (line for line in pages["fabric"].splitlines() if line.startswith("| `switch.NAME.place` "))
-    assert 'Only with `datapath = "table" or "frr"`.' in recipe
-    assert 'Only with `datapath = "frr"`.' in place
+    assert 'Only with `datapath = "table" or "copied"`.' in recipe
+    assert 'Only with `datapath = "copied"`.' in place
     assert 'Only with `datapath = "table"`.' in fabric_file.page()
-    assert pages["command"].count("`table` or `frr`") >= 6
+    # Help is broken into lines.
+    assert " ".join(pages["command"].split()).count(f"`{TARGETS[-1]}` or `copied`") >= 6
 
 
 def test_the_verbs_put_a_plan_into_the_copy(answers: Answers) -> None:
