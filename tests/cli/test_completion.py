@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.deploy.targets.registry import TARGETS, WRITTEN
 from anabranch.simulate.runs.pair_plan import planners
 from support.completion import PROGRAM, completed
 
@@ -26,7 +27,7 @@ from support.completion import PROGRAM, completed
             (f"anabranch {verb} --target o", ["ovs"])
             for verb in ("apply", "diff", "explain", "plan", "remove", "verify")
         ),
-        ("anabranch plan --target ", ["ovs", "linux", "ebpf", "table", "p4", *planners()]),
+        ("anabranch plan --target ", [*TARGETS, *WRITTEN, *planners()]),
         ("anabranch plan --target db", ["dbb"]),
         ("anabranch lab up small.toml --switch e", ["ebpf"]),
         ("anabranch lab reproduce w", ["wino"]),

@@ -14,9 +14,9 @@ import pytest
 from anabranch import AnabranchError, _core
 from anabranch.cli.reference import fabric_file
 from anabranch.cli.reference.schema.files import schemas
-from anabranch.cli.reference.schema.settings import PLANS
 from anabranch.cli.reference.schema.value import schema_of
 from anabranch.deploy.control import file as control
+from anabranch.deploy.targets.registry import plan_forms
 from anabranch.simulate.runs.literal import file_text
 from anabranch.simulate.scenario.keys import VALUE, keys_of
 from anabranch.simulate.study.study import load_study
@@ -208,12 +208,13 @@ def test_studies_are_refused_by_both(path: str, bad: object) -> None:
     ],
 )
 def test_plans_are_refused_by_both(target: str, old: str, new: str) -> None:
-    read, sample, _ = PLANS[target]
-    read(sample, "plan.toml")
+    form = plan_forms()[target]
+    sample = form.example
+    form.parse(sample, "plan.toml")
     assert problems(f"plan-{target}", tomllib.loads(sample)) == []
     wrong = sample.replace(old, new)
     assert wrong != sample
-    assert refused(lambda: read(wrong, "plan.toml"))
+    assert refused(lambda: form.parse(wrong, "plan.toml"))
     assert problems(f"plan-{target}", tomllib.loads(wrong))
 
 
@@ -231,7 +232,7 @@ def test_plans_are_refused_by_both(target: str, old: str, new: str) -> None:
     ],
 )
 def test_fabric_files_are_refused_by_both(old: str, new: str) -> None:
-    for sample in (fabric_file.SAMPLE, fabric_file.WINO, fabric_file.TABLES):
+    for sample in fabric_file.samples():
         control.parse(sample, "fabric.toml")
         assert problems("fabric", tomllib.loads(sample)) == []
     wrong = fabric_file.SAMPLE.replace(old, new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from anabranch.deploy.targets.ovs.options import Options as BridgeOptions
 from anabranch.deploy.targets.plan.explanation import parse_tuples
 from anabranch.deploy.targets.plan.group import group
 from anabranch.deploy.targets.protocol import PARTS
-from anabranch.deploy.targets.registry import TARGETS, target
+from anabranch.deploy.targets.registry import TARGETS, plan_forms, target
 from anabranch.deploy.targets.table.options import Options as FolderOptions
 from anabranch.lab import switches
 from anabranch.lab.fabric import switching
@@ -38,12 +38,6 @@ from support.needs import marks_of
 from support.own_datapaths import ip, pairs, with_own_datapaths
 from support.own_namespace import in_own_namespace
 
-HEAD = {
-    "ovs": "owner = 1\nseed = 7\n",
-    "linux": "",
-    "ebpf": 'seed = 7\n[switch]\ndev = ["in"]\n',
-    "table": "seed = 7\n",
-}
 GROUP = """
 [[group]]
 name = "leaf{leaf}"
@@ -66,13 +60,19 @@ class World:
     """The same options on the command line."""
     state: Callable[[], object]
     """All that stands there, whoever's it is, by other means than the target's own."""
+    head: str = ""
+    """Beginning of its plans."""
     explain_options: Any = None
+    tells_paths: bool = True
+    """Whether the path of a connection is known before."""
+    counts: bool = True
+    """Whether what passes can be counted."""
 
     def plan(self, *groups: tuple[int, str]) -> Path:
         """Writes the plan file: the number and the weights of each group."""
         file = self.folder / "plan.toml"
         text = "".join(GROUP.format(leaf=leaf, weights=weights) for leaf, weights in groups)
-        file.write_text(HEAD[self.name] + text)
+        file.write_text(self.head + text)
         return file
 
     def apply(self, plan: Path, *, dry_run: bool = False) -> verbs.Outcome:
@@ -94,7 +94,8 @@ def bridge(folder: Path) -> Iterator[World]:
             return [sorted(ofctl(switch, f"dump-{what}").splitlines()[1:]) for what in ("flows", "groups")]
 
         options = BridgeOptions(openflow=address)
-        yield World("ovs", folder, options, ["--openflow", address], state, ExplainOptions(openflow=address))
+        explain_options = ExplainOptions(openflow=address)
+        yield World("ovs", folder, options, ["--openflow", address], state, "owner = 1\nseed = 7\n", explain_options)
 
 
 @contextlib.contextmanager
@@ -103,14 +104,14 @@ def routes(folder: Path) -> Iterator[World]:
     pairs("p1", "p2", "p3")
     ip("nexthop", "add", "id", "7", "dev", "p1", "protocol", "static")
     ip("route", "add", "10.77.0.0/16", "nhid", "7")
-    yield World("linux", folder, None, [], lambda: (ip("nexthop"), ip("route")))
+    yield World("linux", folder, None, [], lambda: (ip("nexthop"), ip("route")), tells_paths=False)
 
 
 @contextlib.contextmanager
 def datapath(folder: Path) -> Iterator[World]:
     pairs("in", "p1", "p2", "p3")
-    theirs = folder / "theirs.toml"
-    others = HEAD["ebpf"].replace("[switch]", '[switch]\nname = "theirs"').replace('"in"', '"pin"')
+    theirs, head = folder / "theirs.toml", 'seed = 7\n[switch]\ndev = ["in"]\n'
+    others = head.replace("[switch]", '[switch]\nname = "theirs"').replace('"in"', '"pin"')
     theirs.write_text(others + GROUP.format(leaf=77, weights="[1, 1, 1]"))
     one, options = target("ebpf"), registry.option_class("ebpf", "reach")
     assert options is not None
@@ -121,7 +122,7 @@ def datapath(folder: Path) -> Iterator[World]:
         pins = sorted(str(path) for path in Path("/sys/fs/bpf").rglob("*"))
         return found.changes, pins, ip("link").count("prog/")
 
-    yield World("ebpf", folder, options(), [], state)
+    yield World("ebpf", folder, options(), [], state, head)
 
 
 @contextlib.contextmanager
@@ -135,7 +136,7 @@ def files(folder: Path) -> Iterator[World]:
         return {file.name: file.read_text() for file in sorted(tables.iterdir())}
 
     options = FolderOptions(str(tables))
-    yield World("table", folder, options, ["--folder", str(tables)], state, options)
+    yield World("table", folder, options, ["--folder", str(tables)], state, "seed = 7\n", options, counts=False)
 
 
 WORLDS: dict[str, tuple[Callable[[Path], contextlib.AbstractContextManager[World]], Callable[..., Any]]] = {
@@ -248,8 +249,7 @@ def test_the_verbs_write_documents_in_place_of_their_tables(name: str, tmp_path:
             silent = anabranch("verify", str(plan), "--target", name, *world.flags, "--seconds", "0.01")
             assert (silent.returncode, verified["verdict"] in silent.stdout) == (status, True)
             rows = [row for group in verified["groups"] for row in group["paths"]]
-            # A table carries nothing that could be measured.
-            groups = 0 if name == "table" else 2
+            groups = 2 if world.counts else 0
             assert [(row["path"], row["port"]) for row in rows] == groups * [(1, "p1"), (2, "p2"), (3, "p3")]
             assert [row["asked"] for row in rows] == pytest.approx([4 / 9, 3 / 9, 2 / 9, *3 * [1 / 3]][: 3 * groups])
         assert document("remove")[1]["changes"] > 0
@@ -271,8 +271,7 @@ def test_where_connections_go_is_told_before_and_agrees_with_the_split(name: str
         tuples = parse_tuples(texts)
         predicted = one.explain(str(plan), world.explain_options, tuples)
         told = [each.last[1] for each in predicted]
-        if name == "linux":
-            # Its hash has a key that it does not tell.
+        if not world.tells_paths:
             assert not any(each.known for each in predicted)
             assert all(text.startswith("not known ") for text in told)
             return
@@ -320,7 +319,7 @@ def test_every_part_is_there_or_says_why_not(name: str) -> None:
 def test_a_lab_has_such_switches_or_says_why_not(name: str, tmp_path: Path) -> None:
     lacking = target(name).descriptor.lacks.get("lab")
     if lacking is None:
-        assert switching.part(name, "lab").SWITCHING.remove_lost("no-such-lab") is False
+        assert switching.part(name, "switching").SWITCHING.remove_lost("no-such-lab") is False
         return
     fabric = tmp_path / "fabric.toml"
     fabric.write_text('[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\n')
@@ -331,17 +330,20 @@ def test_a_lab_has_such_switches_or_says_why_not(name: str, tmp_path: Path) -> N
 @every_target
 def test_options_of_other_targets_are_refused(name: str, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
-    plan.write_text(HEAD[name] + GROUP.format(leaf=2, weights="[4, 3, 2]"))
-    flags = {"ovs": ["--openflow", "unix:/x"], "ebpf": ["--dev", "in"], "table": ["--folder", "x"]}
-    for other, given in flags.items():
-        if other != name:
-            run = anabranch("diff", str(plan), "--target", name, *given)
-            option = given[0].removeprefix("--")
+    plan.write_text(plan_forms()[name].example)
+    own = reach(name)
+    for other in TARGETS:
+        for option in sorted(reach(other) - own)[:1]:
+            run = anabranch("diff", str(plan), "--target", name, f"--{option}", "x")
             assert run.returncode == 2
-            assert (
-                f"{option}: {given[1]}: of {target(other).descriptor.title}; with --target {name} leave it out"
-                in run.stderr
-            )
+            hint = f"with --target {name} leave it out"
+            assert f"{option}: x: of {target(other).descriptor.title}; {hint}" in run.stderr
+
+
+def reach(name: str) -> set[str]:
+    """Options of `diff` that a target has."""
+    kind = registry.option_class(name, "reach")
+    return set() if kind is None else {field.name for field in fields(kind)}
 
 
 def test_a_table_is_compared_and_not_measured(tmp_path: Path) -> None:
@@ -373,8 +375,7 @@ prefixes = ["10.1.1.0/24"]
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.target)
-def test_switches_of_every_kind_hold_the_shares_that_are_planned(kind: SwitchKind[Any], tmp_path: Path) -> None:
-    keys = {"ovs": 'openflow = "unix:/{}"', "ebpf": "", "table": f'folder = "{tmp_path}/{{}}"'}[kind.target]
+def test_switches_of_every_kind_hold_the_shares_that_are_planned(kind: SwitchKind[Any]) -> None:
     text = CHAIN
     for switch, neighbours in {
         "leaf0": ("host0", "spine0", "spine1", "spine2"),
@@ -382,7 +383,7 @@ def test_switches_of_every_kind_hold_the_shares_that_are_planned(kind: SwitchKin
         **dict.fromkeys(("spine0", "spine1", "spine2"), ("leaf0", "leaf1")),
     }.items():
         ports = ", ".join(f'{neighbour} = "{neighbour}"' for neighbour in neighbours)
-        own = keys.format(switch)
+        own = kind.example.replace("NAME", switch)
         text += f'[switch.{switch}]\ndatapath = "{kind.datapath}"\n{own}\nports = {{ {ports} }}\n'
     found = parse(text, "fabric.toml")
     assert {switch.target for switch in found.switches.values()} == {kind.target}
@@ -409,4 +410,4 @@ def surroundings_of(fabric: FabricFile) -> Surroundings:
 
 def test_a_target_is_a_folder_and_a_line() -> None:
     folders = {path.parent.name for path in FOLDERS.glob("*/target.py")}
-    assert folders == set(TARGETS) == set(WORLDS) == set(HEAD)
+    assert folders == set(TARGETS) == set(WORLDS)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from anabranch.cli.reference.pages import FOLDERS, pages
+from anabranch.cli.reference.pages import WRITTEN, pages
 
 
 def write(root: Path, texts: Mapping[str, str]) -> list[Path]:
@@ -16,7 +16,7 @@ def write(root: Path, texts: Mapping[str, str]) -> list[Path]:
     for path in changed:
         path.parent.mkdir(exist_ok=True)
         path.write_text(desired[path], encoding="utf-8")
-    gone = [path for folder in FOLDERS for path in (root / folder).glob("*.md") if path not in desired]
+    gone = [path for pattern in WRITTEN for path in root.glob(pattern) if path not in desired]
     for path in gone:
         path.unlink()
     return changed + gone

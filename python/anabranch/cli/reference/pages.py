@@ -19,8 +19,8 @@ from anabranch.cli.reference import (
 )
 from anabranch.cli.reference.schema import files as schema_files
 
-FOLDERS = ("docs/load-balancers", "docs/reproduced")
-"""Folders that hold reference pages and nothing else."""
+WRITTEN = ("docs/load-balancers/*.md", "docs/reproduced/*.md", "docs/schema/*.json")
+"""Files of which all are written."""
 
 
 def pages(root: Path) -> dict[str, str]:

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from anabranch.cli.reference.keys import key_rows
 from anabranch.cli.reference.markdown import GENERATED, code, table
+from anabranch.files.settings import Key, asked
+from anabranch.files.toml_document import parse_toml
 from anabranch.reproduce.backends.experiment_settings import KEYS
 from anabranch.reproduce.backends.lab.study import QUANTITIES
 from anabranch.reproduce.backends.simulator.measured import SIMULATED
 from anabranch.reproduce.claims.claim import COMPARISONS
 from anabranch.reproduce.claims.quantity import LOWER_IS_BETTER, UNITS
-from anabranch.reproduce.claims.schema import CELL_MEASURE, CLAIM, FIGURE, THEORY, TOP, Key
+from anabranch.reproduce.claims.schema import CELL_MEASURE, CLAIM, FIGURE, THEORY, TOP
+from anabranch.reproduce.claims.schema import Key as ClaimKey
 from anabranch.reproduce.judge.line import CHECKS, KINDS
-from anabranch.simulate.study import quick, study
+from anabranch.simulate.study.study import load_study
 
-SIMULATOR = {
-    "name": "Name of the study and of its folder of results. Default: the file's name.",
-    "scenario": "Scenario of all cells: a file beside this one, or a table `[scenario]` ([scenario.md](scenario.md)).",
-    "axes": "Axes. A list at a key of the scenario is an axis of its values; a table of tables is an axis of named "
-    "values, each with the keys that it changes. The axis `routing.balance` takes schemes of one's own, too "
-    "([own-scheme.md](own-scheme.md#in-a-sweep-beside-the-houses)).",
-    "seeds": "Number of seeds, or a list of them. Default: 1.",
-    "quick": "Smaller study that `--quick` runs.",
-}
-QUICK = {
-    "note": "What is smaller, for the reader.",
-    "seeds": "Seeds instead of the study's.",
-    "scenario": "Keys of the scenario that change.",
-    "axes": "Values that stay, by axis.",
-}
 LAB = {
     "backend": '`"lab"`.',
     "code": "Class of the lab, `FILE.py:CLASS`, from the study's folder; it inherits `LabBackend`.",
@@ -112,6 +101,11 @@ quick = { statistic = "p99" }
 """
 
 
+def simulator() -> dict[str, Key]:
+    """Keys of the study of a simulation, by their paths."""
+    return asked(lambda text, file: load_study(parse_toml(text, file)), ["scenario = {}"])
+
+
 def page() -> str:
     """The whole page."""
     return f"""# Studies and claims
@@ -130,10 +124,7 @@ or by their own name (`anabranch reproduce dbb/lab`), not by `--all` or a paper'
 
 ### Simulator
 
-{_meanings(SIMULATOR, study.KEYS)}
-The table `[quick]`:
-
-{_meanings(QUICK, quick.KEYS)}
+{key_rows(simulator())}
 ### Lab
 
 {_meanings(LAB, KEYS)}
@@ -204,7 +195,7 @@ simulated without giving the model another number.
 """
 
 
-def _keys(keys: Iterable[Key]) -> str:
+def _keys(keys: Iterable[ClaimKey]) -> str:
     rows = ((code(key.name), key.kind, ("Required. " if key.required else "") + key.what) for key in keys)
     return table(("key", "value", "meaning"), rows)
 

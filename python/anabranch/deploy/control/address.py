@@ -6,16 +6,17 @@ from anabranch.files.hints import nearest
 from anabranch.files.settings import Settings
 
 KINDS = ("unix", "tcp", "ssl")
+ADDRESS = "`unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`"
 
 
-def take_address(settings: Settings, key: str) -> str:
+def take_address(settings: Settings, key: str, meaning: str) -> str:
     """Takes a key's address; empty if the key is missing.
 
     Raises:
         AnabranchError: it is no such address.
 
     """
-    address = settings.text(key)
+    address = settings.text(key, "", meaning, otherwise="none", values=ADDRESS)
     if not address:
         return address
     kind, _, rest = address.partition(":")

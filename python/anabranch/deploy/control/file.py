@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from anabranch import _core
 from anabranch.deploy.control import policy
@@ -16,12 +15,18 @@ from anabranch.deploy.control.topology import End, Topology
 from anabranch.deploy.openflow.tls import Tls
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import nearest
-from anabranch.files.settings import Settings
+from anabranch.files.settings import REQUIRED, TABLE, Settings
 from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.runs.load import read_text
 
 Networks = Mapping[str, Sequence[Network]]
 PAGES, NO_PAGES = "127.0.0.1:9653", "off"
+PEM_FILES = {
+    "key": "key, for all addresses that begin with `ssl:`",
+    "certificate": "certificate",
+    "authority": "authority whose certificates both ends must show",
+}
+"""Keys of `tls` and the contents of their files."""
 
 
 def read(path: str | Path) -> FabricFile:
@@ -41,34 +46,42 @@ def parse(text: str, file: str) -> FabricFile:
         AnabranchError: as `read`.
 
     """
-    table = parse_toml(text, file)
+    settings = Settings(file, "", parse_toml(text, file))
     topology = Topology(_core.Fabric(text, file))
-    settings = Settings(file, "", table)
-    settings.take("fabric", None, lambda given: given, "")
-    planning, listen = settings.table("policy"), settings.table("listen")
-    weights = planning.one_of("weights", "capacity", policy.names())
-    options: dict[str, Any] = planning.take(
-        weights, {}, lambda given: given if isinstance(given, dict) else None, "write a table"
-    )
-    measure = settings.table("measure")
+    meaning = "The fabric as built, exactly as in a [scenario](scenario.md)."
+    settings.given("fabric", None, meaning, otherwise=REQUIRED, values=TABLE)
+    planning, listen, measure = (settings.table(key) for key in ("policy", "listen", "measure"))
+    meaning = "How weights are found: [policies](control.md#policies)."
+    weights = planning.one_of("weights", "capacity", policy.names(), meaning)
     recipes = [recipe for kind in kinds() for recipe in kind.recipes]
+    recipe_meaning = "How a weighted group is written into Open vSwitch: [recipes](deploy.md#recipes)."
     found = FabricFile(
         file=file,
         text=text,
         topology=topology,
         weights=weights,
-        recipe=planning.one_of("recipe", recipes[0], recipes),
-        owner=planning.integer("owner", 0, 0, 255),
-        options=options,
-        openflow=take_address(listen, "openflow"),
+        recipe=planning.one_of("recipe", recipes[0], recipes, recipe_meaning),
+        owner=planning.integer("owner", 0, 0, 255, "Mark of the cookies and group numbers that are this controller's."),
+        options=planning.take(
+            weights,
+            {},
+            lambda given: given if isinstance(given, dict) else None,
+            "write a table",
+            "Settings of the policy of that name; every policy may have such a table.",
+            otherwise="empty",
+            values=TABLE,
+        ),
+        openflow=take_address(listen, "openflow", "Address that switches may connect to."),
         http=_pages(listen),
         tls=_tls(settings.table("tls")),
-        interval_s=measure.duration_s("interval", 1.0, 0.01, 3600),
-        audit_s=measure.duration_s("audit", 30.0, 0.1, 86400),
+        interval_s=measure.duration_s("interval", 1.0, 0.01, 3600, "Time between two readings of counters."),
+        audit_s=measure.duration_s(
+            "audit", 30.0, 0.1, 86400, "Time between two readings of a switch's tables while nothing changes."
+        ),
         damping=_damping(settings.table("damping")),
-        switches=_switches(settings.table("switch"), topology),
-        prefixes=prefixes(settings.table("leaf"), topology),
-        addresses=addresses(settings.table("host"), topology),
+        switches=_switches(settings.table("switch", names=True), topology),
+        prefixes=prefixes(settings.table("leaf", names=True), topology),
+        addresses=addresses(settings.table("host", names=True), topology),
     )
     for part in (planning, listen, measure, settings):
         part.end()
@@ -110,7 +123,8 @@ def refuse_overlaps(file: str, behind: Networks, at: Networks) -> None:
 
 
 def _pages(settings: Settings) -> str:
-    found = settings.text("http", PAGES)
+    meaning = "Address of the [pages](control.md#pages)."
+    found = settings.text("http", PAGES, meaning, values=f'`HOST:PORT`, or `"{NO_PAGES}"`')
     host, _, port = found.rpartition(":")
     if found != NO_PAGES and not (host and port.isdecimal() and int(port) < 1 << 16):
         settings.refuse("http", found, f'not HOST:PORT; give both, as in {PAGES}, or "{NO_PAGES}"')
@@ -119,7 +133,10 @@ def _pages(settings: Settings) -> str:
 
 def _tls(settings: Settings) -> Tls | None:
     given = settings.keys()
-    files = {key: settings.text(key) for key in ("key", "certificate", "authority")}
+    files = {
+        key: settings.text(key, "", f"PEM file of the {meaning}.", otherwise="none", values="a file")
+        for key, meaning in PEM_FILES.items()
+    }
     settings.end()
     if not given:
         return None
@@ -135,11 +152,13 @@ def _tls(settings: Settings) -> Tls | None:
 
 
 def _damping(settings: Settings) -> Damping | None:
-    use = settings.take("use", True, lambda given: given if isinstance(given, bool) else None, "give true or false")
+    use = settings.flag("use", True, "Whether links that flap are left down.")
+    suppress_meaning = "Penalty from which a link is left down. Every loss adds 1."
+    reuse_meaning = "Penalty below which the link is used again; less than `suppress`."
     found = Damping(
-        suppress=settings.number("suppress", 4.0, 1.0, 1000.0),
-        reuse=settings.number("reuse", 1.0, 0.01, 1000.0),
-        half_life_s=settings.duration_s("half_life", 5.0, 0.01, 3600),
+        suppress=settings.number("suppress", 4.0, 1.0, 1000.0, suppress_meaning),
+        reuse=settings.number("reuse", 1.0, 0.01, 1000.0, reuse_meaning),
+        half_life_s=settings.duration_s("half_life", 5.0, 0.01, 3600, "Time in which a penalty halves."),
     )
     if found.reuse >= found.suppress:
         settings.refuse("reuse", found.reuse, f"not below suppress, {found.suppress:g}; give less")
@@ -151,8 +170,11 @@ def _switches(settings: Settings, topology: Topology) -> dict[str, SwitchFile]:
     found, known = {}, {kind.datapath: kind for kind in kinds()}
     for name in _named(settings, topology, topology.switches, "switch"):
         table = settings.table(name)
-        names = interfaces(table.table("ports"), name, topology)
-        kind = known[table.one_of("datapath", kinds()[0].datapath, known)]
+        ports_meaning = 'Interface by neighbour, as in `{ spine0 = "eth49" }`.'
+        ports = table.table("ports", ports_meaning, otherwise=REQUIRED, names=True)
+        names = interfaces(ports, name, topology)
+        meaning = "; ".join(f'`"{kind.datapath}"` is {kind.about}' for kind in kinds())
+        kind = known[table.one_of("datapath", kinds()[0].datapath, known, f"{meaning}.")]
         found[name] = SwitchFile(name, kind.target, kind.keys(table, name), names)
         table.end()
     return found
@@ -169,7 +191,8 @@ def interfaces(settings: Settings, switch: str, topology: Topology) -> dict[End,
     neighbours = list(dict.fromkeys(end.neighbour for end in ends))
     found: dict[End, str] = {}
     for neighbour in _named(settings, topology, neighbours, f"neighbour of {switch}"):
-        names = settings.texts(neighbour)
+        meaning = "Interface towards that neighbour; a list for parallel links."
+        names = settings.texts(neighbour, meaning, values="a name, or a list of names", otherwise=REQUIRED)
         links = [end for end in ends if end.neighbour == neighbour]
         if len(names) != len(links):
             settings.refuse(neighbour, names, f"{len(links)} links lead there; give {len(links)} interfaces")
@@ -193,9 +216,9 @@ def _named(settings: Settings, topology: Topology, known: Sequence[str], what: s
     return settings.keys()
 
 
-def _networks(table: Settings, key: str, host: bool) -> tuple[Network, ...]:
+def _networks(table: Settings, key: str, meaning: str, *, host: bool) -> tuple[Network, ...]:
     found: list[Network] = []
-    for text in table.texts(key):
+    for text in table.texts(key, meaning, values=f"a list of {key}", otherwise="none"):
         try:
             network = ipaddress.ip_network(text, strict=True)
         except ValueError as error:
@@ -215,7 +238,8 @@ def prefixes(settings: Settings, topology: Topology) -> dict[str, tuple[Network,
 
     """
     names = _named(settings, topology, list(topology.leaf_index), "leaf")
-    return {name: _networks(settings.table(name), "prefixes", host=False) for name in names}
+    meaning = "Prefixes that other switches send towards this leaf, besides the addresses of its hosts."
+    return {name: _networks(settings.table(name), "prefixes", meaning, host=False) for name in names}
 
 
 def addresses(settings: Settings, topology: Topology) -> dict[str, tuple[Network, ...]]:
@@ -226,4 +250,5 @@ def addresses(settings: Settings, topology: Topology) -> dict[str, tuple[Network
 
     """
     names = _named(settings, topology, list(topology.leaf_of), "host")
-    return {name: _networks(settings.table(name), "addresses", host=True) for name in names}
+    meaning = "Addresses that the host's leaf sends to its port."
+    return {name: _networks(settings.table(name), "addresses", meaning, host=True) for name in names}

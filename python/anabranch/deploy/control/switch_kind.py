@@ -63,8 +63,17 @@ class SwitchKind(ABC, Generic[State]):
     """Value of `datapath` in `[switch.NAME]` that means such a switch."""
     noun: ClassVar[str]
     """Noun phrase for one such switch, as in `a bridge`."""
+    page: ClassVar[str] = ""
+    """Section of the documentation about such switches, as in `control.md#datapaths-in-the-kernel`."""
+    example: ClassVar[str] = ""
+    """The target's own keys of `[switch.NAME]` as in a file, with NAME for the switch's name."""
     recipes: ClassVar[tuple[str, ...]] = ()
     """Values of `policy.recipe` that mean something to such switches."""
+
+    @property
+    def about(self) -> str:
+        """The noun for reference pages."""
+        return f"[{self.noun}]({self.page})" if self.page else self.noun
 
     @abstractmethod
     def keys(self, settings: Settings, switch: str) -> Any:

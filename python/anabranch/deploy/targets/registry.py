@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from anabranch.files.hints import choose
 
 if TYPE_CHECKING:
+    from anabranch.deploy.targets.plan.form import PlanForm
     from anabranch.deploy.targets.protocol import Target
 
 TARGETS = ("ovs", "linux", "ebpf", "table")
@@ -35,7 +36,13 @@ def target(name: str) -> Target[Any, Any, Any]:
 def sessions() -> list[ModuleType]:
     """The module `session/switch_kind.py` of each target that a controller follows; its `KIND` is a `SwitchKind`."""
     packages = (f"anabranch.deploy.targets.{name}.session" for name in TARGETS)
-    return [importlib.import_module(f"{name}.switch_kind") for name in packages if importlib.util.find_spec(name)]
+    return [importlib.import_module(f"{name}.switch_kind") for name in packages if _has(name)]
+
+
+def plan_forms() -> dict[str, PlanForm[Any]]:
+    """`FORM` of the module `plan_file` of each target that a plan can be put into, by the target's name."""
+    modules = {name: f"anabranch.deploy.targets.{name}.plan_file" for name in TARGETS}
+    return {name: importlib.import_module(one).FORM for name, one in modules.items() if _has(one)}
 
 
 def files(name: str) -> ModuleType:
@@ -50,10 +57,16 @@ def files(name: str) -> ModuleType:
 
 def option_class(name: str, use: str) -> type | None:
     """The options that a target adds to a use of the command line (`plan.options`), or `None`."""
-    return cast("type | None", importlib.import_module(f"anabranch.deploy.targets.{name}.options").OPTIONS.get(use))
+    module = f"anabranch.deploy.targets.{name}.options"
+    return cast("type | None", importlib.import_module(module).OPTIONS.get(use)) if _has(module) else None
 
 
 def listed(names: Sequence[str] = TARGETS) -> str:
     """Names as help writes them: `a`, `b` or `c`."""
     *others, last = (f"`{name}`" for name in names)
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def _has(module: str) -> bool:
+    """Whether there is a module; a target need not have every part."""
+    return importlib.util.find_spec(module) is not None

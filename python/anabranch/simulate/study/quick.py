@@ -8,8 +8,10 @@ from typing import Any
 
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import nearest
+from anabranch.files.settings import Settings
 
-KEYS = ("note", "seeds", "scenario", "axes")
+SEEDS = "how many, or a list of them"
+"""Values of keys of seeds."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +34,18 @@ def read_quick(file: str, given: object) -> Quick:
         AnabranchError: a key is unknown, or a value is not as it must be.
 
     """
-    if not isinstance(given, dict):
-        raise AnabranchError(f"{file}: quick: {given}: not a table; write [quick]")
-    for key in given:
-        if key not in KEYS:
-            raise AnabranchError(f"{file}: quick.{key}: unknown key; {nearest(key, KEYS)}")
-    note, scenario, axes = given.get("note", ""), given.get("scenario", {}), given.get("axes", {})
+    settings = Settings(file, "quick", given)
+    note = settings.given("note", "", "What is smaller, for the reader.", values="text", otherwise="none")
+    seeds = settings.given("seeds", None, "Seeds instead of the study's.", values=SEEDS, otherwise="the study's")
+    scenario = settings.given(
+        "scenario", {}, "Keys of the scenario that change.", values="a table of keys", otherwise="none"
+    )
+    axes = settings.given("axes", {}, "Values that stay, by axis.", values="a table of lists", otherwise="all")
+    settings.end()
     for key, value, kind in (("note", note, str), ("scenario", scenario, dict), ("axes", axes, dict)):
         if not isinstance(value, kind):
-            raise AnabranchError(f"{file}: quick.{key}: {value}: give a {'text' if kind is str else 'table'}")
-    return Quick(note, given.get("seeds"), scenario, dict(_lists(file, axes, "")))
+            settings.refuse(key, value, f"give a {'text' if kind is str else 'table'}")
+    return Quick(note, seeds, scenario, dict(_lists(file, axes, "")))
 
 
 def _lists(file: str, table: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, list[Any]]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.files.errors import AnabranchError
-from anabranch.files.hints import nearest
+from anabranch.files.settings import REQUIRED, TABLE, Settings
 from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.own.named import Own, own_name
 from anabranch.simulate.own.override import BALANCE
@@ -18,9 +18,8 @@ from anabranch.simulate.runs.literal import file_text, literal, plain
 from anabranch.simulate.runs.load import UNNAMED as SCENARIO
 from anabranch.simulate.runs.load import read_text
 from anabranch.simulate.study.own_value import replaced
-from anabranch.simulate.study.quick import kept, read_quick
+from anabranch.simulate.study.quick import SEEDS, kept, read_quick
 
-KEYS = ("name", "scenario", "axes", "seeds", "quick")
 QUICK_SUFFIX = "-quick"
 UNNAMED = "study"
 """Name, in errors, of a study that has no file."""
@@ -99,15 +98,12 @@ def load_study(source: str | Path | Mapping[str, Any], quick: bool = False) -> S
         table = {key: value if key == "scenario" else plain(value) for key, value in source.items()}
     else:
         file, table = str(source), parse_toml(read_text(source), str(source))
-    for key in table:
-        if key not in KEYS:
-            raise AnabranchError(f"{file}: {key}: unknown key; {nearest(key, KEYS)}")
-    name = table.get("name", Path(file).stem)
-    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
+    given = _given(Settings(file, "", table))
+    if not isinstance(name := given["name"], str) or not re.fullmatch(r"[\w.-]+", name):
         raise AnabranchError(f"{file}: name: {name}: names a folder; use letters, digits, dots and dashes")
-    text, scenario_file, lines = _scenario(file, table.get("scenario"))
-    axes, seeds = _axes(file, table.get("axes", {})), _seeds(file, table.get("seeds", 1))
-    small = read_quick(file, table.get("quick", {}))
+    text, scenario_file, lines = _scenario(file, given["scenario"])
+    axes, seeds = _axes(file, given["axes"]), _seeds(file, given["seeds"])
+    small = read_quick(file, given["quick"])
     fewer = kept(file, axes, small, lambda value: value.label)
     fewer_seeds = seeds if small.seeds is None else _seeds(f"{file}: quick", small.seeds)
     if not quick:
@@ -116,6 +112,39 @@ def load_study(source: str | Path | Mapping[str, Any], quick: bool = False) -> S
         raise AnabranchError(f"{file}: quick: there is no such table; without --quick the whole study runs")
     changes = list(_overrides(small.scenario))
     return Study(file, f"{name}{QUICK_SUFFIX}", text, scenario_file, lines, fewer, fewer_seeds, changes, small.note)
+
+
+def _given(settings: Settings) -> dict[str, Any]:
+    """Values of all keys as they stand in the file, or their defaults; a key that there is not is refused first."""
+    name, name_values = Path(settings.file).stem, "letters, digits, dots and dashes"
+    meaning = "Name of the study and of its folder of results."
+    given = {
+        "name": settings.given("name", name, meaning, values=name_values, otherwise="the file's name"),
+        "scenario": settings.given(
+            "scenario",
+            None,
+            "Scenario of all cells: a file beside this one, or a table `[scenario]` ([scenario.md](scenario.md)).",
+            values="a file, or a table",
+            otherwise=REQUIRED,
+        ),
+        "axes": settings.given(
+            "axes",
+            {},
+            "Axes. A list at a key of the scenario is an axis of its values; a table of tables is an axis of named "
+            "values, each with the keys that it changes. The axis `routing.balance` takes schemes of one's own, too "
+            "([own-scheme.md](own-scheme.md#in-a-sweep-beside-the-houses)).",
+            values="a table of lists, or of tables",
+            otherwise="none",
+        ),
+        "seeds": settings.given("seeds", 1, "Number of seeds, or a list of them.", values=SEEDS),
+        "quick": settings.given("quick", {}, "Smaller study that `--quick` runs.", values=TABLE, otherwise="none"),
+    }
+    settings.end()
+    return given
+
+
+KEYS = tuple(_given(Settings(UNNAMED, "", {})))
+"""Names of all keys."""
 
 
 def _scenario(file: str, given: object) -> tuple[str, str, bool]:

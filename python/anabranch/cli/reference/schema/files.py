@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from anabranch.cli.reference.schema.scenario import scenario, study
-from anabranch.cli.reference.schema.settings import PLANS, fabric, plan
+from anabranch.cli.reference.schema.settings import fabric, plan
 from anabranch.cli.reference.schema.value import Schema
+from anabranch.deploy.targets.registry import plan_forms
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """What the editors' servers for TOML read."""
@@ -18,7 +19,10 @@ def schemas() -> dict[str, Schema]:
         "scenario": ("Scenario of anabranch", scenario()),
         "study": ("Study of anabranch", study()),
         "fabric": ("Fabric file of anabranch control", fabric()),
-        **{f"plan-{target}": (f"Plan of anabranch for the target {target}", plan(target)) for target in PLANS},
+        **{
+            f"plan-{target}": (f"Plan of anabranch for the target {target}", plan(form))
+            for target, form in plan_forms().items()
+        },
     }
     return {name: {"$schema": DIALECT, "title": title, **schema} for name, (title, schema) in by_name.items()}
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from anabranch.cli.reference import study as backends
+from anabranch.cli.reference.schema.tree import tree
 from anabranch.cli.reference.schema.value import Schema, either, schema_of
 from anabranch.reproduce.claims.group import LAB
 from anabranch.simulate.scenario.keys import TABLE, TABLES, Key, every_key, keys_of
@@ -34,43 +35,9 @@ def partial(schema: Any) -> Any:
 
 def study() -> Schema:
     """A study of the simulator, or one with code of its own: of a lab the names of keys are known."""
-    axes: Schema = {
-        "type": "object",
-        "additionalProperties": either({"type": "array", "minItems": 1}, {"type": "object", "minProperties": 1}),
-        "description": backends.SIMULATOR["axes"],
-    }
-    seeds = either(
-        {"type": "integer", "minimum": 1},
-        {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": True},
-    )
-    quick = _table(
-        {
-            "note": {"type": "string"},
-            "seeds": seeds,
-            "scenario": {"type": "object"},
-            "axes": {"type": "object", "additionalProperties": {"type": ["array", "object"]}},
-        },
-        backends.QUICK,
-    )
-    own = _table(
-        {
-            "name": {"type": "string", "pattern": r"^[\w.-]+$"},
-            "scenario": either({"type": "string"}, partial(scenario())),
-            "axes": axes,
-            "seeds": seeds,
-            "quick": quick,
-        },
-        backends.SIMULATOR,
-    )
-    own["required"] = ["scenario"]
+    own = tree(backends.simulator())
+    own["properties"]["scenario"]["anyOf"][1] |= partial(scenario())
     return {"if": {"required": ["backend"]}, "then": {"oneOf": _with_code(backends.LAB)}, "else": own}
-
-
-def _table(properties: dict[str, Schema], meanings: dict[str, str]) -> Schema:
-    if set(properties) != set(meanings):
-        raise ValueError(f"keys without a schema, or without a meaning: {set(properties) ^ set(meanings)}")
-    described = {key: {**schema, "description": meanings[key]} for key, schema in properties.items()}
-    return {"type": "object", "properties": described, "additionalProperties": False}
 
 
 def _with_code(meanings: dict[str, str]) -> list[Schema]:

@@ -109,11 +109,30 @@ RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     (r'"[^"]+"(?:(?:, | or )"[^"]+")*', lambda matched: words(WORD.findall(matched[0]))),
     (r"32 hexadecimal digits", {"type": "string", "pattern": "^[0-9a-fA-F]{32}$"}),
     (r"16 hexadecimal digits in quotes: .*", TEXT),
-    (r"(?:names or numbers|numbers and ranges), as in .*", one_or_more({"type": ["string", "integer"]})),
-    (r"a list, as in .*", one_or_more({"type": "string"})),
-    (r"one per path, .*", {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1}),
+    (r"names or numbers of ports|numbers and ranges, as in .*", one_or_more({"type": ["string", "integer"]})),
+    (r"(?:names of|prefixes|addresses|a list of)\b.*|a name, or a list of names", one_or_more({"type": "string"})),
+    (
+        r"how many, or a list of them",
+        either(
+            {"type": "integer", "minimum": 1},
+            {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": True},
+        ),
+    ),
+    (r"letters, digits, dots and dashes", {"type": "string", "pattern": r"^[\w.-]+$"}),
+    (r"a file, or a table", either({"type": "string"}, {"type": "object"})),
+    (r"a table of keys", {"type": "object"}),
+    (r"a table of lists", {"type": "object", "additionalProperties": {"type": ["array", "object"]}}),
+    (
+        r"a table of lists, or of tables",
+        {
+            "type": "object",
+            "additionalProperties": either({"type": "array", "minItems": 1}, {"type": "object", "minProperties": 1}),
+        },
+    ),
+    (r"numbers, one per path", {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1}),
     (r"whole numbers from .*, one per path, .*", {"type": "array", "items": {"type": "integer"}, "minItems": 1}),
-    (r"text|(?:a|the) (?:name|node|link|switch|port)\b.*", TEXT),
+    (r"text|up to \d+ bytes|at most \d+ letters, .*|`.*`", TEXT),
+    (r"(?:a|the) (?:name|file|folder|node|link|switch|port)\b.*", TEXT),
 )
 """Words of readers as patterns, and what they mean; the first that matches counts."""
 

@@ -139,8 +139,10 @@ def build(file: FabricFile) -> Load:
 
     """
     settings = file.policy_settings()
-    smoothing = settings.number("smoothing", 0.3, 0.01, 1.0)
-    threshold = settings.number("threshold", 0.05, 0.0, 0.5)
-    floor = settings.number("floor", 0.05, 0.001, 0.5)
+    smoothing = settings.number("smoothing", 0.3, 0.01, 1.0, "Weight of the newest measurement in the average.")
+    threshold = settings.number(
+        "threshold", 0.05, 0.0, 0.5, "Difference of shares from which installed ones are changed."
+    )
+    floor = settings.number("floor", 0.05, 0.001, 0.5, "Part of a path that counts as free even if it is full.")
     settings.end()
     return Load(file, smoothing, threshold, floor)

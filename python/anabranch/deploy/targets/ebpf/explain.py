@@ -83,7 +83,7 @@ def explain(plan: str, tuples: npt.NDArray[np.void]) -> list[Predicted]:
         AnabranchError: no datapath of the plan can be read here, and the plan leaves the seed to it.
 
     """
-    planned = plan_file.read(plan)
+    planned = plan_file.FORM.read(plan)
     forwarding = _standing(planned) or _fresh(planned)
     return [_one(planned, forwarding, tuples[row : row + 1]) for row in range(len(tuples))]
 

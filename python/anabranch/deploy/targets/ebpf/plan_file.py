@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from anabranch.deploy.targets.ebpf.options import Options
-from anabranch.deploy.targets.ebpf.scheme import COUNTED, INDEPENDENT, KERNEL_SCHEMES, SHARED, kernel_scheme, refusal
+from anabranch.deploy.targets.ebpf.scheme import (
+    COUNTED,
+    INDEPENDENT,
+    KERNEL_SCHEMES,
+    SHARED,
+    kernel_scheme,
+    pausing,
+    refusal,
+)
 from anabranch.deploy.targets.plan import group_keys
+from anabranch.deploy.targets.plan.form import PlanForm
 from anabranch.deploy.targets.plan.group import group
 from anabranch.deploy.targets.plan.group_keys import Network, groups_of, refuse_missing, refuse_rivals
 from anabranch.files.errors import AnabranchError
 from anabranch.files.settings import Settings
 from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.load_balancers import KernelProgram
-from anabranch.simulate.runs.load import read_text
 
 NAME = "plan"
 NAMES = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -86,24 +93,14 @@ class EbpfPlan:
         return kernel_scheme(self.scheme, self.counter)
 
 
-def read(path: str | Path) -> EbpfPlan:
-    """Reads and checks a plan.
-
-    Raises:
-        AnabranchError: the file, a key or a value is not as it must be; it names them, and a hint.
-
-    """
-    return parse(read_text(path), str(path))
-
-
 def read_with(plan: str, options: Options) -> EbpfPlan:
     """The plan, on the devices and at the hook that the command line names before it.
 
     Raises:
-        AnabranchError: as `read`; no device.
+        AnabranchError: as `parse`; no device.
 
     """
-    planned = read(plan)
+    planned = FORM.read(plan)
     if options.hook and options.hook not in HOOKS:
         raise AnabranchError(f"hook: {options.hook}: unknown; use one of {', '.join(HOOKS)}")
     if options.dev:
@@ -117,15 +114,14 @@ def read_with(plan: str, options: Options) -> EbpfPlan:
 
 
 def parse(text: str, file: str) -> EbpfPlan:
-    """The same from its text.
-
-    Raises:
-        AnabranchError: as `read`.
-
-    """
+    """Reads and checks the text of a plan; raises as `PlanForm.read`."""
     settings = Settings(file, "", parse_toml(text, file))
     scheme, counter = _scheme(settings)
-    seed = group_keys.seed(settings, None, SEED_MAX)
+    meaning = (
+        "Seed of the hash (wyhash32 of addresses, ports and protocol); give another one to each switch. Left out, the "
+        "kernel's stays; at first it is made of machine, namespace and name."
+    )
+    seed = group_keys.seed(settings, None, SEED_MAX, meaning, "kept")
     switch = settings.table("switch")
     name, devices, hook = _switch(switch)
     switch.end()
@@ -173,11 +169,16 @@ def _refuse_own_input(plan: EbpfPlan, one: WeightedMembers) -> None:
 
 
 def _scheme(settings: Settings) -> tuple[str, str]:
-    scheme = settings.text("scheme", SCHEME)
+    meaning = "How packets are split: [schemes](deploy-ebpf.md#schemes)."
+    scheme = settings.text("scheme", SCHEME, meaning, values="a name")
     if scheme not in KERNEL_SCHEMES:
         settings.refuse("scheme", scheme, refusal(scheme))
     given = "counter" in settings
-    counter = settings.one_of("counter", SHARED, (SHARED, INDEPENDENT))
+    meaning = (
+        f"Whose packets take turns under `{'`, `'.join(COUNTED)}`: all packets of a group together, on each processor "
+        "by itself, or each flow's by itself."
+    )
+    counter = settings.one_of("counter", SHARED, (SHARED, INDEPENDENT), meaning)
     if given and scheme not in COUNTED:
         settings.refuse(
             "counter", counter, f"of scheme = {' or '.join(json.dumps(name) for name in COUNTED)} only; leave it out"
@@ -186,22 +187,30 @@ def _scheme(settings: Settings) -> tuple[str, str]:
 
 
 def _switch(settings: Settings) -> tuple[str, tuple[str, ...], str]:
-    name = settings.text("name", NAME)
-    if not NAMES.fullmatch(name):
-        settings.refuse("name", name, "give at most 64 letters, digits, _ and -")
-    devices = tuple(settings.texts("dev"))
+    devices = tuple(
+        settings.texts("dev", "Devices whose packets are split.", values="names of devices", otherwise="`--dev`")
+    )
     if len(set(devices)) < len(devices):
         settings.refuse("dev", list(devices), "one is there twice; name it once")
-    return name, devices, settings.one_of("hook", INGRESS, HOOKS)
+    meaning = "Where packets are met: as they enter (tc), as they leave (tc), or in the driver."
+    hook = settings.one_of("hook", INGRESS, HOOKS, meaning)
+    meaning = "Name of the datapath. Datapaths of other names stand beside it, also on the same device."
+    name = settings.text("name", NAME, meaning, values="at most 64 letters, digits, `_` and `-`")
+    if not NAMES.fullmatch(name):
+        settings.refuse("name", name, "give at most 64 letters, digits, _ and -")
+    return name, devices, hook
 
 
 def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | None) -> WeightedMembers:
-    name = group_keys.name_of(settings)
+    meaning = "The group's identity: counters and tables are kept by it when a plan is replaced."
+    name = group_keys.name_of(settings, meaning, f"up to {GROUP_NAME_BYTES} bytes")
     if len(name.encode()) > GROUP_NAME_BYTES or "\0" in name:
         settings.refuse("name", name, f"give at most {GROUP_NAME_BYTES} bytes of text")
     hint = 'the kernel\'s datapath matches destinations only, as in match = { ip_dst = ["10.0.2.0/24"] }'
-    prefixes = group_keys.destinations(settings.table("match"), hint)
-    output = settings.one_of("output", kernel.output or REDIRECT, (REDIRECT, *VALUES))
+    meaning = "Destinations; the longest prefix wins. Without it, all IP, in a plan of one group."
+    prefixes = group_keys.destinations(settings.table("match"), hint, meaning)
+    meaning = "What is done with a packet: [outputs](deploy-ebpf.md#outputs)."
+    output = settings.one_of("output", kernel.output or REDIRECT, (REDIRECT, *VALUES), meaning)
     if kernel.output and output != kernel.output:
         settings.refuse("output", output, f"{scheme} marks packets and lets switches send them; take {kernel.output}")
     ports, values = _ports(settings, output), _values(settings, output)
@@ -217,23 +226,23 @@ def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | N
         ports=ports,
         values=values,
         weights=_weights(settings, scheme, kernel, count),
-        seed=group_keys.seed(settings, seed, SEED_MAX),
-        pause_s=settings.duration_s("pause", kernel.pause_s or 0.0, 1e-6, PAUSE_MAX_S),
         error_given="error" in settings,
-        error_pct=group_keys.error_pct(settings),
+        error_pct=group_keys.error_pct(settings, "The table of `weighted` stays below it."),
+        pause_s=_pause_s(settings, kernel),
+        seed=group_keys.seed(settings, seed, SEED_MAX),
     )
     settings.end()
     return found
 
 
 def _ports(settings: Settings, output: str) -> tuple[str, ...]:
+    meaning, otherwise = f"Device of each path, {MEMBERS_MAX} at most.", "required to redirect"
     if output != REDIRECT:
-        if given := settings.texts("ports"):
-            settings.refuse("ports", given, f"output {output} marks packets: give values instead")
+        if given := group_keys.devices(settings, meaning, otherwise, needed=False):
+            settings.refuse("ports", list(given), f"output {output} marks packets: give values instead")
         return ()
-    devices = group_keys.devices(settings)
-    if len(set(devices)) < len(devices):
-        settings.refuse("ports", list(devices), "one is there twice; name it once and add its weights up")
+    devices = group_keys.devices(settings, meaning, otherwise)
+    group_keys.refuse_twice(settings, "ports", devices)
     return devices
 
 
@@ -249,18 +258,50 @@ def _values(settings: Settings, output: str) -> tuple[int, ...]:
     least, most = VALUES[output]
     hint = f"give whole numbers from {least} to {most}, one per path, as in [10, 12]"
     none: tuple[int, ...] = ()
-    values = settings.take("values", none, check, hint)
+    meaning = "Value of the marked field for each path."
+    values = settings.take("values", none, check, hint, meaning, otherwise="required to mark")
     if not values:
         refuse_missing(settings, "values", hint)
     for value in values:
         if not least <= value <= most:
             settings.refuse("values", value, hint)
-    if len(set(values)) < len(values):
-        settings.refuse("values", list(values), "one is there twice; name it once and add its weights up")
+    group_keys.refuse_twice(settings, "values", values)
     return values
+
+
+def _pause_s(settings: Settings, kernel: KernelProgram) -> float:
+    meaning = f"Gap between flowlets, or silence after which a flow's counter is forgotten: {', '.join(pausing())}."
+    default_s, default = kernel.pause_s or 0.0, '`"500 us"`, `"100 ms"`'
+    return settings.duration_s("pause", default_s, 1e-6, PAUSE_MAX_S, meaning, otherwise=default)
 
 
 def _weights(settings: Settings, scheme: str, kernel: KernelProgram, members: int) -> tuple[str, ...]:
     if not kernel.weighted and "weights" in settings:
         settings.refuse("weights", "given", f"{scheme} splits equally; leave them out, or take another scheme")
     return group_keys.weights(settings, members)
+
+
+EXAMPLE = """\
+scheme = "dbb"
+counter = "independent"
+seed = 7
+
+[switch]
+dev = ["eth0"]
+hook = "ingress"
+name = "plan"
+
+[[group]]
+name = "leaf2"
+match = { ip_dst = ["10.0.2.0/24", "fd00:2::/64"] }
+ports = ["spine0", "spine1", "spine2"]
+weights = [4, 3, 2]
+pause = "200 ms"
+
+[[group]]
+name = "leaf3"
+match = { ip_dst = ["10.0.3.0/24"] }
+output = "dscp"
+values = [10, 12]
+"""
+FORM = PlanForm("eBPF", "a program on a device; [how it works](deploy-ebpf.md)", EXAMPLE, parse)

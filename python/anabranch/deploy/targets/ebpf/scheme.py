@@ -35,6 +35,16 @@ def kernel_scheme(name: str, counter: str = SHARED) -> KernelProgram:
     return variant[2] if variant is not None and variant[:2] == ("counter", counter) else KERNEL_SCHEMES[name]
 
 
+def pausing() -> list[str]:
+    """Schemes that have a `pause`, as reference pages write them."""
+    with_counter = f' with `counter = "{INDEPENDENT}"`'
+    return [
+        f"`{name}`{'' if program.pause_s else with_counter}"
+        for name, program in KERNEL_SCHEMES.items()
+        if kernel_scheme(name, INDEPENDENT).pause_s
+    ]
+
+
 def refusal(name: str) -> str:
     """The problem with a scheme that is not one of `KERNEL_SCHEMES`, and a hint."""
     known = {balancer.name: balancer for balancer in schemes()}

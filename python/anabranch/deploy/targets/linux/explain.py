@@ -45,7 +45,7 @@ class Predicted:
 
 def explain(plan: str, tuples: npt.NDArray[np.void]) -> list[Predicted]:
     """The group and the hashed fields of each connection, by the settings of the network namespace this runs in."""
-    planned = plan_file.read(plan)
+    planned = plan_file.FORM.read(plan)
     policies = {version: hash_policy.read(version) or HashPolicy(version) for version in (4, 6)}
     return [_one(planned, tuples[row : row + 1], policies) for row in range(len(tuples))]
 

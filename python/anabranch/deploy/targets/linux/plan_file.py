@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
 from anabranch.deploy.netlink.nexthop import MPATH, RESILIENT, Hop, Prefix
 from anabranch.deploy.targets.linux.predict import BUCKET_COUNTS
 from anabranch.deploy.targets.plan import group_keys
+from anabranch.deploy.targets.plan.form import PlanForm
 from anabranch.deploy.targets.plan.group_keys import groups_of, refuse_rivals
 from anabranch.files.errors import AnabranchError
-from anabranch.files.settings import Settings
+from anabranch.files.settings import REQUIRED, Settings
 from anabranch.files.toml_document import parse_toml
-from anabranch.simulate.runs.load import read_text
 
 OWNERS = 256
 AUTO = "auto"
@@ -57,23 +56,8 @@ class LinuxPlan:
     groups: tuple[WeightedHops, ...]
 
 
-def read(path: str | Path) -> LinuxPlan:
-    """Reads and checks a plan.
-
-    Raises:
-        AnabranchError: the file, a key or a value is not as it must be; it names them, and a hint.
-
-    """
-    return parse(read_text(path), str(path))
-
-
 def parse(text: str, file: str) -> LinuxPlan:
-    """The same from its text.
-
-    Raises:
-        AnabranchError: as `read`.
-
-    """
+    """Reads and checks the text of a plan; raises as `PlanForm.read`."""
     table = parse_toml(text, file)
     return from_table(table, file)
 
@@ -86,7 +70,9 @@ def from_table(table: Mapping[str, Any], file: str) -> LinuxPlan:
 
     """
     settings = Settings(file, "", table)
-    owner = settings.integer("owner", 0, 0, OWNERS - 1)
+    owner = settings.integer(
+        "owner", 0, 0, OWNERS - 1, "Mark of the routes, groups and nexthops that belong to this plan."
+    )
     groups = groups_of(settings, _group)
     taken = ((group.name, prefix, (group.table, group.metric)) for group in groups for prefix in group.prefixes)
     refuse_rivals(file, taken, "give one of them another table or metric")
@@ -98,28 +84,55 @@ def _group(settings: Settings) -> WeightedHops:
     prefixes = _prefixes(settings.table("match"))
     version = prefixes[0].version
     hops = _hops(settings, version)
-    recipe = settings.one_of("recipe", AUTO, (AUTO, RESILIENT, MPATH))
     found = WeightedHops(
         name=name,
         prefixes=prefixes,
-        table=settings.integer("table", MAIN_TABLE, 1, TABLE_MAX),
-        metric=settings.integer("metric", METRICS[version], METRICS[version] and 1, METRIC_MAX),
         hops=hops,
         weights=group_keys.weights(settings, len(hops)),
-        recipe=recipe,
+        recipe=settings.one_of(
+            "recipe",
+            AUTO,
+            (AUTO, RESILIENT, MPATH),
+            "`resilient` and `auto`: a table of buckets, as few as stay below `error`; a change of weights moves only "
+            "what it must. `mpath`: hash-threshold, no table; a change of weights moves up to twice what it must.",
+        ),
         error_given="error" in settings,
-        error_pct=group_keys.error_pct(settings),
+        error_pct=group_keys.error_pct(settings, "`auto` stays below it."),
         buckets=settings.take(
             "buckets",
             None,
             lambda item: item if item in BUCKET_COUNTS else None,
             "give a power of two from 32 to 32768",
+            "Buckets of `resilient`. `auto` keeps the number that is installed if it is still near enough, for another "
+            "number is another group and moves connections.",
+            otherwise="as few as stay below `error`",
         ),
-        idle_timer_s=settings.duration_s("idle_timer", IDLE_TIMER_S, 0.01, TIMER_MAX_S),
-        unbalanced_timer_s=settings.duration_s("unbalanced_timer", 0.0, 0.0, TIMER_MAX_S),
+        idle_timer_s=settings.duration_s(
+            "idle_timer",
+            IDLE_TIMER_S,
+            0.01,
+            TIMER_MAX_S,
+            "Silence after which a bucket of `resilient` may change its path.",
+        ),
+        unbalanced_timer_s=settings.duration_s(
+            "unbalanced_timer",
+            0.0,
+            0.0,
+            TIMER_MAX_S,
+            "Time of imbalance after which a bucket of `resilient` changes its path in any case; 0 means never.",
+        ),
+        table=settings.integer("table", MAIN_TABLE, 1, TABLE_MAX, "Routing table; 254 is `main`."),
+        metric=settings.integer(
+            "metric",
+            METRICS[version],
+            METRICS[version] and 1,
+            METRIC_MAX,
+            "Metric of the routes.",
+            otherwise=f"`{METRICS[4]}`; IPv6: `{METRICS[6]}`",
+        ),
     )
     settings.end()
-    if recipe == MPATH and found.buckets is not None:
+    if found.recipe == MPATH and found.buckets is not None:
         settings.refuse("buckets", found.buckets, 'mpath has none; leave it out, or take recipe = "resilient"')
     return found
 
@@ -128,8 +141,14 @@ def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
     """`match.ip_dst`: a kernel routes by destination."""
     hint = 'give destinations, as in match = { ip_dst = ["10.0.2.0/24"] }'
     # Plans for switches may have this key; a kernel resolves addresses by itself.
-    settings.take("arp", False, lambda item: item if isinstance(item, bool) else None, "give true or false")
-    found = group_keys.destinations(settings, f"a kernel's route matches destinations only; {hint}")
+    meaning = "Without effect: the kernel resolves addresses by itself. It may stand there, so that a plan for a switch"
+    settings.flag("arp", False, f"{meaning} is also one for a kernel.")
+    found = group_keys.destinations(
+        settings,
+        f"a kernel's route matches destinations only; {hint}",
+        "Destinations, all of one IP version.",
+        REQUIRED,
+    )
     if not found:
         raise AnabranchError(f"{settings.file}: {settings.path}.ip_dst: missing; {hint}")
     if len({prefix.version for prefix in found}) > 1:
@@ -138,7 +157,9 @@ def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
 
 
 def _hops(settings: Settings, version: int) -> tuple[Hop, ...]:
-    devices, gateways = group_keys.devices(settings), settings.texts("gateways")
+    devices = group_keys.devices(settings, "Network device of each path.")
+    meaning = 'Gateway of each path, `""` where the destination is on the link.'
+    gateways = settings.texts("gateways", meaning, values="addresses, one per path", otherwise="none")
     if gateways and len(gateways) != len(devices):
         settings.refuse("gateways", gateways, f'give one per port, {len(devices)} of them, "" for none')
     hops = []
@@ -155,3 +176,19 @@ def _hops(settings: Settings, version: int) -> tuple[Hop, ...]:
     if len(set(hops)) < len(hops):
         settings.refuse("ports", list(devices), "a path is there twice; name it once and add its weights up")
     return tuple(hops)
+
+
+EXAMPLE = """\
+owner = 0
+
+[[group]]
+name = "to-leaf2"
+match = { ip_dst = ["10.2.0.0/16", "10.3.0.0/24"] }
+ports = ["eth1", "eth2", "eth3"]
+gateways = ["10.9.1.2", "10.9.2.2", ""]
+weights = [4, 3, 2]
+recipe = "resilient"
+buckets = 256
+idle_timer = "60 s"
+"""
+FORM = PlanForm("Linux", "nexthop groups and routes of a kernel; [how it works](deploy-linux.md)", EXAMPLE, parse)

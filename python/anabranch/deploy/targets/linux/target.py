@@ -52,7 +52,7 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
     def read(self, plan: str, options: None) -> LinuxPlan:
         """A plan; the kernel is always the one of the network namespace this runs in."""
         del options
-        return plan_file.read(plan)
+        return plan_file.FORM.read(plan)
 
     def desired(self, plan: LinuxPlan, observed: Observed) -> Desired:
         """Nexthops, groups and routes, with notes on what the kernel hashes."""

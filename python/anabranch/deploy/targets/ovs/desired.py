@@ -12,7 +12,8 @@ from anabranch.deploy.openflow.match import ARP, IPV4, IPV6, Match
 from anabranch.deploy.openflow.tables import Flow, Group, Tables
 from anabranch.deploy.targets.ovs import listing, slots
 from anabranch.deploy.targets.ovs import recipes as open_vswitch
-from anabranch.deploy.targets.ovs.plan_file import AUTO, PlanFile, WeightedPorts, Where
+from anabranch.deploy.targets.ovs.match import Where
+from anabranch.deploy.targets.ovs.plan_file import AUTO, PlanFile, WeightedPorts
 from anabranch.deploy.targets.ovs.recipes import SLOT_COUNTS, WEIGHT_MAX
 from anabranch.deploy.targets.ovs.split import SPLITS_MAX, Split, render
 from anabranch.deploy.targets.plan.group_keys import Network, refuse_error

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from anabranch.deploy.openflow.match import FIELDS
+from anabranch.deploy.control.address import ADDRESS
+from anabranch.deploy.targets.ovs import match
+from anabranch.deploy.targets.ovs.match import Where, one_of, ports_of
 from anabranch.deploy.targets.ovs.ownership import OWNERS, TABLES, Ownership
 from anabranch.deploy.targets.ovs.recipes import SLOT_COUNTS
 from anabranch.deploy.targets.ovs.split import RECIPES, SEED_MAX
 from anabranch.deploy.targets.plan import group_keys
-from anabranch.deploy.targets.plan.group_keys import Network, groups_of, refuse_missing
+from anabranch.deploy.targets.plan.form import PlanForm
+from anabranch.deploy.targets.plan.group_keys import groups_of, refuse_missing
 from anabranch.files.errors import AnabranchError
-from anabranch.files.settings import Settings
+from anabranch.files.settings import REQUIRED, Settings
 from anabranch.files.toml_document import parse_toml
-from anabranch.simulate.runs.load import read_text
 
 AUTO = "auto"
 OWNER = 1
@@ -24,27 +24,6 @@ OWNER = 1
 PRIORITY = 1000
 PRIORITY_MAX = 65535 - 128
 """Rules for longer prefixes come first: the length of the destination's is added."""
-PORTS = ("tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst")
-PREFIXES = ("ip_src", "ip_dst")
-PORT_MAX = 0xFFFF_FF00
-"""Largest port number of OpenFlow; the numbers above are reserved."""
-
-
-@dataclass(frozen=True)
-class Where:
-    """Packets that a group is for: those that are all of this."""
-
-    in_ports: tuple[str | int, ...] = ()
-    """Any of these; all if none is named."""
-    ip_src: tuple[Network, ...] = ()
-    ip_dst: tuple[Network, ...] = ()
-    """Any of these; all if none is named."""
-    version: int | None = None
-    """Version of IP; both if it is not said."""
-    numbers: tuple[tuple[str, int], ...] = ()
-    """Transport ports, DSCP, VLAN: name as in `openflow.match` and value."""
-    arp: bool = False
-    """Whether ARP for the addresses in `ip_dst` goes along."""
 
 
 @dataclass(frozen=True)
@@ -91,32 +70,25 @@ class PlanFile:
         raise AnabranchError(f"{self.file}: group {group.name}: {key}: {problem}")
 
 
-def read(path: str | Path) -> PlanFile:
-    """Reads and checks a plan.
-
-    Raises:
-        AnabranchError: the file, a key or a value is not as it must be; it names them, and a hint.
-
-    """
-    return parse(read_text(path), str(path))
-
-
 def parse(text: str, file: str) -> PlanFile:
-    """The same from its text.
-
-    Raises:
-        AnabranchError: as `read`.
-
-    """
-    table = parse_toml(text, file)
-    settings = Settings(file, "", table)
-    owner = settings.integer("owner", OWNER, 0, OWNERS - 1)
-    first = settings.integer("table", 0, 0, TABLES - 1)
-    seed = group_keys.seed(settings, None, SEED_MAX)
-    priority = settings.integer("priority", PRIORITY, 1, PRIORITY_MAX)
-    switch = settings.table("switch")
-    bridge, openflow, ovsdb = (switch.text(key) for key in ("bridge", "openflow", "ovsdb"))
-    switch.end()
+    """Reads and checks the text of a plan; raises as `PlanForm.read`."""
+    settings = Settings(file, "", parse_toml(text, file))
+    meaning = (
+        "Mark of the rules, groups and meters that belong to this plan. Plans of different owners share a bridge; what "
+        "an owner has there and the plan does not have is removed. `anabranch control` has owner 0 by default."
+    )
+    owner = settings.integer("owner", OWNER, 0, OWNERS - 1, meaning)
+    first = settings.integer(
+        "table", 0, 0, TABLES - 1, "Table that packets enter. Slots of `multipath` stand in table 200."
+    )
+    meaning = "Priority of the rules. The prefix length of `ip_dst` is added, so that the longest prefix wins."
+    priority = settings.integer("priority", PRIORITY, 1, PRIORITY_MAX, meaning)
+    meaning = (
+        "Seed of the hash; give another one to each switch. Left out, the switch's seed stays; at first it is the "
+        "datapath id."
+    )
+    seed = group_keys.seed(settings, None, SEED_MAX, meaning, "kept")
+    bridge, openflow, ovsdb = _switch(settings.table("switch"))
     groups = groups_of(settings, lambda table: _group(table, seed, priority))
     try:
         ownership = Ownership(owner, first)
@@ -125,25 +97,54 @@ def parse(text: str, file: str) -> PlanFile:
     return PlanFile(file, ownership, bridge, openflow, ovsdb, groups)
 
 
+def _switch(settings: Settings) -> tuple[str, str, str]:
+    """Bridge and addresses."""
+    bridge = settings.text("bridge", "", "Bridge to change. `--bridge` overrides it.", otherwise='`"br0"`')
+    meaning, default = "Address of the bridge's OpenFlow connection.", "`unix:/var/run/openvswitch/BRIDGE.mgmt`"
+    openflow = settings.text("openflow", "", f"{meaning} `--openflow` overrides it.", otherwise=default, values=ADDRESS)
+    meaning = "Address of the database, which is asked where the bridge listens and whether for OpenFlow 1.5."
+    ovsdb = settings.text("ovsdb", "", f"{meaning} `--ovsdb` overrides it.", otherwise="none", values=ADDRESS)
+    settings.end()
+    return bridge, openflow, ovsdb
+
+
 def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts:
     name = group_keys.name_of(settings)
-    recipe = settings.one_of("recipe", AUTO, (AUTO, *RECIPES))
-    ports = _ports(settings, "ports")
+    where = match.read(settings)
+    ports = ports_of(
+        settings,
+        "ports",
+        "Port of each path. Paths count from 1 in this order; the bucket id in the switch is one less.",
+        REQUIRED,
+    )
     if not ports:
         refuse_missing(settings, "ports", 'give one per path, as in ports = ["uplink1", "uplink2"]')
-    if len(set(ports)) < len(ports):
-        settings.refuse("ports", list(ports), "one is there twice; name it once and add its weights up")
+    group_keys.refuse_twice(settings, "ports", ports)
+    recipe = settings.one_of(
+        "recipe", AUTO, (AUTO, *RECIPES), "How the switch is made to split so: [recipes](deploy.md#recipes)."
+    )
     found = WeightedPorts(
         name=name,
-        where=_where(settings),
+        where=where,
         ports=ports,
         weights=_weights(settings, recipe, len(ports)),
         recipe=recipe,
         error_given="error" in settings,
-        error_pct=group_keys.error_pct(settings),
+        error_pct=group_keys.error_pct(
+            settings, "`auto` stays below it, `multipath` by its number of slots; `verify` allows as much."
+        ),
+        slot_count=one_of(
+            settings,
+            "slots",
+            SLOT_COUNTS,
+            "give a power of two from 256 to 65536",
+            "Number of slots of `multipath`.",
+            "the fewest that stay below `error`",
+        ),
         seed=group_keys.seed(settings, seed, SEED_MAX),
-        slot_count=_one_of(settings, "slots", SLOT_COUNTS, "give a power of two from 256 to 65536"),
-        priority=settings.integer("priority", priority, 1, PRIORITY_MAX),
+        priority=settings.integer(
+            "priority", priority, 1, PRIORITY_MAX, "Priority of this group alone.", otherwise="`priority`"
+        ),
     )
     settings.end()
     return found
@@ -155,55 +156,35 @@ def _weights(settings: Settings, recipe: str, paths: int) -> tuple[str, ...]:
     return group_keys.weights(settings, paths)
 
 
-def _one_of(settings: Settings, key: str, numbers: Sequence[int], hint: str) -> int | None:
-    """One of some whole numbers; None where it is not said."""
-    return settings.take(key, None, lambda item: item if isinstance(item, int) and item in numbers else None, hint)
+EXAMPLE = """\
+owner = 1
+table = 0
+priority = 1000
+seed = 7
 
+[switch]
+bridge = "br0"
+openflow = "ssl:192.0.2.1:6653"
+ovsdb = "ssl:192.0.2.1:6640"
 
-def _ports(settings: Settings, key: str) -> tuple[str | int, ...]:
-    """Names or numbers of ports; one alone counts as a list of it."""
+[[group]]
+name = "leaf2"
+match = [
+    { ip_dst = ["10.0.2.0/24", "fd00:2::/64"], arp = true },
+    { ip = 4, in_port = "host0", ip_src = "10.0.9.0/24", ip_dst = "10.0.3.0/24", tcp_dst = 443 },
+]
+ports = ["spine0", "spine1", 7]
+weights = [4, 3, 2.5]
+recipe = "multipath"
+slots = 512
+error = "1%"
+seed = 8
+priority = 2000
 
-    def check(given: Any) -> tuple[str | int, ...] | None:
-        items = given if isinstance(given, list) else [given]
-        good = all(
-            (isinstance(item, str) and item)
-            or (isinstance(item, int) and not isinstance(item, bool) and 0 < item <= PORT_MAX)
-            for item in items
-        )
-        return tuple(items) if good else None
-
-    return settings.take(key, (), check, 'give names or numbers, as in ["uplink1", "uplink2"]')
-
-
-def _where(settings: Settings) -> tuple[Where, ...]:
-    """`match`: a table, or a list of them."""
-
-    def check(given: object) -> list[object] | None:
-        items = given if isinstance(given, list) else [given]
-        return items if items and all(isinstance(item, Mapping) for item in items) else None
-
-    hint = 'give what the packets are, as in match = { ip_dst = "10.0.2.0/24" }, or match = {} for all IP'
-    given: list[object] = settings.take("match", [], check, hint)
-    if not given:
-        refuse_missing(settings, "match", hint)
-    return tuple(_one(Settings(settings.file, f"{settings.path}: match", item)) for item in given)
-
-
-def _one(settings: Settings) -> Where:
-    prefixes = {key: group_keys.prefixes(settings, key) for key in PREFIXES}
-    version = _one_of(settings, "ip", (4, 6), "give 4 or 6")
-    numbers = []
-    for key in (*PORTS, "ip_dscp", "vlan_vid"):
-        # A VLAN's number goes with the bit that says that there is one (OpenFlow 1.5.1 section 7.2.3.8).
-        bits, present = (12, 1 << 12) if key == "vlan_vid" else (FIELDS[key].bits, 0)
-        if key in settings:
-            numbers.append((key, settings.integer(key, 0, 0, (1 << bits) - 1) | present))
-    transports = {key.partition("_")[0] for key, _ in numbers if key in PORTS}
-    if len(transports) > 1:
-        settings.refuse("", ", ".join(sorted(transports)), "no packet is both; write a match for each in a list")
-    arp = settings.take("arp", False, lambda item: item if isinstance(item, bool) else None, "give true or false")
-    found = Where(_ports(settings, "in_port"), prefixes["ip_src"], prefixes["ip_dst"], version, tuple(numbers), arp)
-    settings.end()
-    if arp and not any(network.version == 4 for network in found.ip_dst):
-        settings.refuse("arp", True, "no IPv4 address in ip_dst whose ARP could go along; give one")
-    return found
+[[group]]
+name = "management"
+match = { ip = 4, ip_dscp = 16, vlan_vid = 5 }
+ports = ["spine1", "spine0"]
+recipe = "failover"
+"""
+FORM = PlanForm("Open vSwitch", "weighted groups and rules of a bridge; [how it works](deploy.md)", EXAMPLE, parse)

@@ -53,7 +53,7 @@ def explain(plan: str, options: ExplainOptions, tuples: npt.NDArray[np.void]) ->
             to the bridge and no bridge is named.
 
     """
-    planned = plan_file.read(plan)
+    planned = plan_file.FORM.read(plan)
     if options.bridge or options.openflow:
         with observe(planned, Options(options.bridge, options.openflow), writes=False) as observed:
             return _predicted(planned, observed, tuples, options.in_port)

@@ -48,7 +48,7 @@ class OpenVSwitch(Target[PlanFile, Observed, Desired]):
     def read(self, plan: str, options: Options) -> PlanFile:
         """A plan; the bridge is found when it is observed."""
         del options
-        return plan_file.read(plan)
+        return plan_file.FORM.read(plan)
 
     def desired(self, plan: PlanFile, observed: Observed) -> Desired:
         """Rules and groups, with notes on what others' rules take first."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from anabranch.deploy.targets.plan.bound import BOUND_PCT, parse_bound
 from anabranch.deploy.targets.plan.group import group
 from anabranch.files.errors import AnabranchError
-from anabranch.files.settings import Settings
+from anabranch.files.settings import REQUIRED, TABLES, Settings, whole
 from anabranch.split.request import weights_of
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+NAME = "The group's name, its identity in the switch: groups may change places in the file."
 
 
 class Named(Protocol):
@@ -54,7 +55,13 @@ def groups_of(settings: Settings, read: Callable[[Settings], Group]) -> tuple[Gr
 
     """
     given: list[Any] = settings.take(
-        "group", [], lambda item: item if isinstance(item, list) else None, "write each as [[group]]"
+        "group",
+        [],
+        lambda item: item if isinstance(item, list) else None,
+        "write each as [[group]]",
+        "A table for each group of paths.",
+        otherwise=REQUIRED,
+        values=f"{TABLES}, each as [[group]]",
     )
     settings.end()
     file = settings.file
@@ -63,7 +70,8 @@ def groups_of(settings: Settings, read: Callable[[Settings], Group]) -> tuple[Gr
     groups: dict[str, Group] = {}
     for number, item in enumerate(given, 1):
         called = item.get("name") if isinstance(item, Mapping) else None
-        group = read(Settings(file, f"group {called if isinstance(called, str) and called else number}", item))
+        path = f"group {called if isinstance(called, str) and called else number}"
+        group = read(Settings(file, path, item, "group"))
         if group.name in groups:
             raise AnabranchError(f"{file}: group {group.name}: name: there twice; each group has its own")
         groups[group.name] = group
@@ -84,15 +92,25 @@ def refuse_missing(settings: Settings, key: str, hint: str) -> NoReturn:
     raise AnabranchError(f"{settings.file}: {settings.path}: {key}: missing; {hint}")
 
 
-def name_of(settings: Settings) -> str:
+def refuse_twice(settings: Settings, key: str, values: Sequence[object]) -> None:
+    """Raises an AnabranchError if two paths of a group are one."""
+    if len(set(values)) < len(values):
+        settings.refuse(key, list(values), "one is there twice; name it once and add its weights up")
+
+
+def name_of(settings: Settings, meaning: str = NAME, values: str = "text") -> str:
     """`name`, which every group has."""
-    return settings.text("name") or refuse_missing(settings, "name", 'give one, as in name = "to-leaf2"')
+    return settings.text("name", "", meaning, otherwise=REQUIRED, values=values) or refuse_missing(
+        settings, "name", 'give one, as in name = "to-leaf2"'
+    )
 
 
-def devices(settings: Settings) -> tuple[str, ...]:
+def devices(settings: Settings, meaning: str, otherwise: str = REQUIRED, *, needed: bool = True) -> tuple[str, ...]:
     """`ports` of a Linux target: the network device of each path."""
-    hint = 'give the device of each path, as in ports = ["eth1", "eth2"]'
-    return tuple(settings.texts("ports")) or refuse_missing(settings, "ports", hint)
+    names = tuple(settings.texts("ports", meaning, values="names of devices", otherwise=otherwise))
+    if needed and not names:
+        refuse_missing(settings, "ports", 'give the device of each path, as in ports = ["eth1", "eth2"]')
+    return names
 
 
 def weights(settings: Settings, paths: int) -> tuple[str, ...]:
@@ -102,25 +120,36 @@ def weights(settings: Settings, paths: int) -> tuple[str, ...]:
         texts = weights_of(given, f"{settings.file}: {settings.path}: ") if isinstance(given, list) else ()
         return texts if len(texts) == paths else None
 
-    found = settings.take("weights", ("1",) * paths, check, f"give one per path, {paths} of them, as in [4, 3, 2]")
+    weights = settings.take(
+        "weights",
+        ("1",) * paths,
+        check,
+        f"give one per path, {paths} of them, as in [4, 3, 2]",
+        "The split that is desired, never gravity weights. 0 carries nothing.",
+        otherwise="all equal",
+        values="numbers, one per path",
+    )
     try:
-        group(found)
+        group(weights)
     except AnabranchError as error:
         raise AnabranchError(f"{settings.file}: {settings.path}: {error}") from None
-    return found
+    return weights
 
 
-def seed(settings: Settings, default: int | None, most: int) -> int | None:
+def seed(
+    settings: Settings,
+    default: int | None,
+    most: int,
+    meaning: str = "Seed of this group alone.",
+    otherwise: str = "`seed`",
+) -> int | None:
     """`seed` of the target's hash; None if nobody gave one."""
-
-    def check(given: object) -> int | None:
-        return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= most else None
-
-    return settings.take("seed", default, check, f"give a whole number from 0 to {most}, another on each switch")
+    hint = f"give a whole number from 0 to {most}, another on each switch"
+    return settings.take("seed", default, lambda given: whole(given, 0, most), hint, meaning, otherwise=otherwise)
 
 
-def error_pct(settings: Settings) -> float:
-    """`error`: how far off its weights a split may be."""
+def error_pct(settings: Settings, kept_by: str) -> float:
+    """`error`: how far off its weights a split may be; `kept_by` says which recipes stay below it."""
 
     def check(given: object) -> float | None:
         try:
@@ -128,7 +157,11 @@ def error_pct(settings: Settings) -> float:
         except AnabranchError:
             return None
 
-    return settings.take("error", BOUND_PCT, check, 'give a percentage above 0, such as "1%"')
+    meaning = (
+        "In the plan it is a bound: a split further off, all paths being up, is refused with status 2. "
+        f"{kept_by} Left out, a split more than {BOUND_PCT:g} % off its weights is warned of."
+    )
+    return settings.take("error", BOUND_PCT, check, 'give a percentage above 0, such as "1%"', meaning)
 
 
 def refuse_error(file: str, target: str, group: Bounded, recipe: str, error_pct: float) -> None:
@@ -150,14 +183,15 @@ def refuse_error(file: str, target: str, group: Bounded, recipe: str, error_pct:
         )
 
 
-def prefixes(settings: Settings, key: str) -> tuple[Network, ...]:
+def prefixes(settings: Settings, key: str, meaning: str, otherwise: str) -> tuple[Network, ...]:
     """Networks under a key of `match`."""
-    return tuple(_prefix(settings, key, text) for text in settings.texts(key))
+    texts = settings.texts(key, meaning, values="prefixes, as in `10.0.2.0/24`", otherwise=otherwise)
+    return tuple(_prefix(settings, key, text) for text in texts)
 
 
-def destinations(settings: Settings, hint: str) -> tuple[Network, ...]:
+def destinations(settings: Settings, hint: str, meaning: str, otherwise: str = "all IP") -> tuple[Network, ...]:
     """`match.ip_dst`, each once, where a target matches nothing else; `hint` is for whoever gives more."""
-    found = prefixes(settings, "ip_dst")
+    found = prefixes(settings, "ip_dst", meaning, otherwise)
     if others := settings.keys():
         settings.refuse(others[0], "given", hint)
     if len(set(found)) < len(found):

@@ -1,7 +1,7 @@
 """Target options: what the command line says of a target, declared by each target for itself.
 
-The module `options` of a target has `OPTIONS`: a frozen dataclass of options per use. A field is the option of the same
-name with `-` for `_`, and its default is what it is when nobody gave it.
+The module `options` of a target, if it has options, has `OPTIONS`: a frozen dataclass of options per use. A field is
+the option of the same name with `-` for `_`, and its default is what it is when nobody gave it.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anabranch.deploy.targets.plan import group_keys
+from anabranch.deploy.targets.plan.form import PlanForm
 from anabranch.deploy.targets.plan.group_keys import Network, groups_of, refuse_missing, refuse_rivals
 from anabranch.deploy.targets.table.options import Options
 from anabranch.deploy.targets.table.recipes import LABELS
 from anabranch.files.errors import AnabranchError
-from anabranch.files.settings import Settings
+from anabranch.files.settings import REQUIRED, Settings
 from anabranch.files.toml_document import parse_toml
-from anabranch.simulate.runs.load import read_text
 
 AUTO = "auto"
 OWNERS = 256
@@ -52,22 +52,20 @@ def read(path: str | Path, options: Options) -> TablePlan:
         AnabranchError: the file, a key or a value is not as it must be; it names them, with a hint.
 
     """
-    found = parse(read_text(path), str(path))
-    return replace(found, folder=options.folder or found.folder)
+    plan = FORM.read(path)
+    return replace(plan, folder=options.folder or plan.folder)
 
 
 def parse(text: str, file: str) -> TablePlan:
-    """Reads and checks the text of a plan.
-
-    Raises:
-        AnabranchError: as `read`.
-
-    """
+    """Reads and checks the text of a plan; raises as `PlanForm.read`."""
     settings = Settings(file, "", parse_toml(text, file))
-    owner = settings.integer("owner", 0, 0, OWNERS - 1)
-    seed = group_keys.seed(settings, 0, SEED_MAX)
+    meaning = "Mark of the groups that belong to this plan. Plans of different owners share a folder."
+    owner = settings.integer("owner", 0, 0, OWNERS - 1, meaning)
+    meaning = "Seed of the hash; give another one to each switch."
+    seed = group_keys.seed(settings, 0, SEED_MAX, meaning, otherwise="")
     switch = settings.table("switch")
-    folder = switch.text("folder")
+    meaning = "Folder of the JSON files. `--folder` overrides it."
+    folder = switch.text("folder", "", meaning, otherwise="`--folder`", values="a folder")
     switch.end()
     groups = groups_of(settings, lambda table: _group(table, seed or 0))
     taken = ((one.name, prefix, None) for one in groups for prefix in one.prefixes)
@@ -90,21 +88,42 @@ def folder_of(plan: TablePlan) -> Path:
 def _group(settings: Settings, seed: int) -> WeightedPorts:
     name = group_keys.name_of(settings)
     match = settings.table("match")
-    prefixes = group_keys.destinations(match, "a table matches destinations only; write match = { ip_dst = [...] }")
-    ports = tuple(settings.texts("ports"))
+    hint = "a table matches destinations only; write match = { ip_dst = [...] }"
+    prefixes = group_keys.destinations(match, hint, "Destinations. Without it, all IP.")
+    ports = tuple(settings.texts("ports", "Name of each path's port.", values="names of ports", otherwise=REQUIRED))
     if not ports:
         refuse_missing(settings, "ports", 'give one per path, as in ports = ["uplink1", "uplink2"]')
-    if len(set(ports)) < len(ports):
-        settings.refuse("ports", list(ports), "one is there twice; name it once and add its weights up")
+    group_keys.refuse_twice(settings, "ports", ports)
     found = WeightedPorts(
         name,
         prefixes,
         ports,
         group_keys.weights(settings, len(ports)),
-        settings.one_of("recipe", AUTO, (AUTO, *LABELS)),
+        settings.one_of(
+            "recipe",
+            AUTO,
+            (AUTO, *LABELS),
+            "Technique and number of entries; `auto` is the first that stays below `error`.",
+        ),
         group_keys.seed(settings, seed, SEED_MAX) or 0,
-        group_keys.error_pct(settings),
+        group_keys.error_pct(settings, "`auto` stays below it."),
         "error" in settings,
     )
     settings.end()
     return found
+
+
+EXAMPLE = """\
+owner = 0
+seed = 7
+
+[switch]
+folder = "tables"
+
+[[group]]
+name = "leaf2"
+match = { ip_dst = ["10.0.2.0/24"] }
+ports = ["uplink1", "uplink2"]
+weights = [4, 3]
+"""
+FORM = PlanForm("Table", "groups as JSON files, for switches and hosts that read them", EXAMPLE, parse)

@@ -38,6 +38,10 @@ def read(settings: Settings, switch: str) -> DatapathKeys:
     if forbidden:
         problem = f"{forbidden.pop()!r} in a name is not for the BPF file system, where its datapath is kept; rename it"
         raise AnabranchError(f"{settings.file}: {settings.path}: {problem}")
-    scheme = settings.one_of("scheme", "slots", _core.KERNEL_SCHEMES)
-    pause_s = settings.duration_s("pause", PAUSE_S.get(scheme, 0.0), 0.0, 3600)
-    return DatapathKeys(scheme, round(1e9 * pause_s), settings.text("namespace"))
+    scheme = settings.one_of("scheme", "slots", _core.KERNEL_SCHEMES, "Program that splits.")
+    meaning = "Gap of `flowlet`, or silence after which `flow_cycle` forgets a flow's turn."
+    default = '`flowlet`: `"500 us"`, `flow_cycle`: `"100 ms"`'
+    pause_s = settings.duration_s("pause", PAUSE_S.get(scheme, 0.0), 0.0, 3600, meaning, otherwise=default)
+    meaning = "Network namespace of its ports: a name of `ip netns`, or a file."
+    namespace = settings.text("namespace", "", meaning, otherwise="the controller's own")
+    return DatapathKeys(scheme, round(1e9 * pause_s), namespace)

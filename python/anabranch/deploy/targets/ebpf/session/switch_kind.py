@@ -47,6 +47,7 @@ class Datapath(SwitchKind[Groups]):
     target = TARGET
     datapath = "ebpf"
     noun = "a datapath in the kernel"
+    page = "control.md#datapaths-in-the-kernel"
 
     def keys(self, settings: Settings, switch: str) -> DatapathKeys:
         """Program and namespace."""

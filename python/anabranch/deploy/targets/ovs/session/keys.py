@@ -31,9 +31,18 @@ def read(settings: Settings) -> BridgeKeys:
 
     """
     return BridgeKeys(
-        openflow=take_address(settings, "openflow"),
-        ovsdb=take_address(settings, "ovsdb"),
-        datapath_id=settings.take("datapath_id", None, _datapath_id, 'give 16 hexadecimal digits in quotes: "00..01"'),
+        openflow=take_address(
+            settings, "openflow", "Address of the bridge. Left out, the bridge connects to `listen.openflow`."
+        ),
+        ovsdb=take_address(settings, "ovsdb", "Address of its database. Bridges may share one."),
+        datapath_id=settings.take(
+            "datapath_id",
+            None,
+            _datapath_id,
+            'give 16 hexadecimal digits in quotes: "00..01"',
+            "Datapath id; required if the switch connects to us, checked in any case.",
+            otherwise="none",
+        ),
     )
 
 

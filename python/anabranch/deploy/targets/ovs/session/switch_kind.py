@@ -122,6 +122,7 @@ class Bridge(SwitchKind[Tables]):
     target = TARGET
     datapath = "openflow"
     noun = "a bridge"
+    example = 'openflow = "unix:/var/run/openvswitch/NAME.mgmt"'
     recipes = RECIPES
 
     def keys(self, settings: Settings, switch: str) -> BridgeKeys:

@@ -21,7 +21,7 @@ from anabranch.deploy.targets.table.observe import Observed, TableState, observe
 from anabranch.deploy.targets.table.recipes import LABELS
 from anabranch.deploy.targets.table.session.tables import TableKeys, TablesForwarding
 from anabranch.files.errors import AnabranchError
-from anabranch.files.settings import Settings
+from anabranch.files.settings import REQUIRED, Settings
 
 TARGET = "table"
 Result = TypeVar("Result")
@@ -175,14 +175,18 @@ class Tables(SwitchKind[TableState]):
     target = TARGET
     datapath = "table"
     noun = "a table in a file"
+    page = "control.md#tables-in-files"
+    example = 'folder = "tables/NAME"'
 
     def keys(self, settings: Settings, switch: str) -> TableKeys:
         """Folder and recipe of the tables."""
-        folder = settings.text("folder")
+        meaning = "Folder of a switch's tables; each switch has its own."
+        folder = settings.text("folder", "", meaning, otherwise=REQUIRED, values="a folder")
         if not folder:
             hint = f'name the folder of its tables, as in folder = "tables/{switch}"'
             raise AnabranchError(f"{settings.file}: {settings.path}.folder: missing; {hint}")
-        return TableKeys(folder, settings.one_of("recipe", next(iter(LABELS)), LABELS))
+        recipe = settings.one_of("recipe", next(iter(LABELS)), LABELS, "Technique and number of entries of its tables.")
+        return TableKeys(folder, recipe)
 
     def check(self, fabric: FabricFile) -> None:
         """Every switch has a folder of its own."""
