@@ -38,7 +38,6 @@ ALLOWED = {
     "crates/scenario/src/section/transport/rdma.rs": "a simulator cited",
     "python/anabranch/deploy/control/policy/wino.py": "a policy of the controller",
     "python/anabranch/deploy/control/pages/site.py": "the page of that policy",
-    "python/anabranch/cli/reference/*": "examples of the reference pages, and the keys of that policy",
     "crates/split/src/technique/byte_deficit.rs": "a source cited",
     "crates/traffic/src/sizes/published.rs": "a source cited",
     "crates/py/src/slices.rs": "virtual topologies, which the lab has from their folder",
