@@ -112,7 +112,7 @@ REMAINING: dict[str, set[str]] = {
         # Reproductions, and the column `found` of `anabranch doctor --json`.
         "ALONE",
         "EDGES",
-        "FigureWanted",
+        "FigureRequest",
         "Found",
         "Place",
         "Tell",

@@ -33,7 +33,7 @@ def contradictions(ran: Iterable[Evaluated]) -> list[Contradiction]:
     """
     quick = [one for one in ran if one.quick_note and recorded(one.group) is not None]
     full = recall([one.group for one in quick])
-    return [found for few, all_of in zip(quick, full, strict=True) for found in _opposed(few, all_of)]
+    return [opposed for few, all_of in zip(quick, full, strict=True) for opposed in _opposed(few, all_of)]
 
 
 def _opposed(quick: Evaluated, full: Evaluated) -> Iterator[Contradiction]:

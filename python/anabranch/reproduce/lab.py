@@ -27,10 +27,10 @@ def papers() -> list[str]:
     return sorted({group.paper for group in groups() if group.by_name_only})
 
 
-def of_lab(wanted: Sequence[str]) -> list[Group]:
+def of_lab(asked: Sequence[str]) -> list[Group]:
     """Studies of the lab of these papers."""
     known = groups()
-    return [group for paper in wanted for group in known if group.paper == paper and group.by_name_only]
+    return [group for paper in asked for group in known if group.paper == paper and group.by_name_only]
 
 
 def folder(group: Group, quick: bool) -> Path:
@@ -50,7 +50,7 @@ class Piece:
 
 
 def reproduce(
-    wanted: Sequence[str], piece: Piece, console: Console, command: Sequence[str], done: Callable[[Evaluated], None]
+    asked: Sequence[str], piece: Piece, console: Console, command: Sequence[str], done: Callable[[Evaluated], None]
 ) -> list[Evaluated]:
     """Runs papers one after the other, prints what each came to with its verdicts, and writes its report.
 
@@ -64,17 +64,17 @@ def reproduce(
     from anabranch.reproduce.session import run
 
     known = papers()
-    for paper in wanted:
+    for paper in asked:
         if paper not in known:
             raise AnabranchError(f"lab reproduce: {paper}: no such paper; take one of: {', '.join(known)}")
 
     def report(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    found: list[Evaluated] = []
+    evaluated: list[Evaluated] = []
     ends_at = time.monotonic() + 60 * piece.minutes
     context = Context(command, not console.is_terminal, report, ends_at, piece.busy_too)
-    for group in of_lab(wanted):
+    for group in of_lab(asked):
         (one,) = run([group], RUNS, piece.quick, context)
         # matplotlib takes a second to load: not before there is something to draw.
         from anabranch.reproduce.pages.report import write
@@ -87,5 +87,5 @@ def reproduce(
         show([one], console)
         report(f"\nreport: {page}, figures and numbers beside it")
         done(one)
-        found.append(one)
-    return found
+        evaluated.append(one)
+    return evaluated

@@ -33,15 +33,15 @@ def groups() -> list[Group]:
 
     """
     roots = dict.fromkeys((study_root().resolve(), (Path.cwd() / "studies").resolve()))
-    found: dict[str, Group] = {}
+    by_name: dict[str, Group] = {}
     for file in [file for root in roots for file in sorted(root.glob(f"*/*/{FILE}"))]:
         table = read_toml(file)
         paper, name = file.parent.parent.name, file.parent.name
         code = str(table.get("code", ""))
         group = Group(paper, name, str(table.get("name", name)), file.parent, _backend(file, table, code), code)
-        found.setdefault(group.label, group)
+        by_name.setdefault(group.label, group)
     order = {paper: place for place, paper in enumerate(papers())}
-    return sorted(found.values(), key=lambda group: (order.get(group.paper, len(order)), *_natural(group.label)))
+    return sorted(by_name.values(), key=lambda group: (order.get(group.paper, len(order)), *_natural(group.label)))
 
 
 def _backend(file: Path, table: Mapping[str, Any], code: str) -> str:

@@ -59,13 +59,13 @@ def run(groups: Sequence[Group], output: Path, quick: bool, context: Context) ->
     prepared = [(one, one.announcement) for one in (_prepared(group, quick, output) for group in steps)]
     for line in _announced([work for _, work in prepared if work is not None], quick):
         context.report(line)
-    found = []
+    evaluated = []
     for one, _ in prepared:
         evidence = one.run(context)
         least = 2 if one.quick_note else LEAST_SEEDS
         lines = [judge(one.group.label, claim, evidence, least) for claim in one.expected.claims]
-        found.append(Evaluated(one.group, one.expected, evidence, lines, one.quick_note))
-    return found
+        evaluated.append(Evaluated(one.group, one.expected, evidence, lines, one.quick_note))
+    return evaluated
 
 
 def _prepared(group: Group, quick: bool, output: Path) -> Prepared:

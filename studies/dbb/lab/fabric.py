@@ -120,27 +120,27 @@ def fabric(scheme: Scheme, link_mbps: int | None = None) -> Iterator[Fabric]:
         file.write_text(SCENARIO)
         lab = Lab.up(file, name, switch="ebpf")
     try:
-        made = Fabric(lab, 0.0, 0)
+        opened = Fabric(lab, 0.0, 0)
         for host in lab.hosts.values():
             marking.single_segments(host.interface, enter=host.enter)
-        made.install(scheme)
-        carried = ceiling_bps(made)
-        room = HEADROOM * carried / PATHS
+        opened.install(scheme)
+        ceiling = ceiling_bps(opened)
+        room = HEADROOM * ceiling / PATHS
         fitting = [rate for rate in RATES_MBPS if rate * 1e6 <= room]
-        wanted = link_mbps or next(iter(fitting), RATES_MBPS[-1])
-        if wanted * 1e6 > room:
+        rate_mbps = link_mbps or next(iter(fitting), RATES_MBPS[-1])
+        if rate_mbps * 1e6 > room:
             raise AnabranchError(
-                f"links: of {wanted} Mb/s: this machine carries {carried / 1e6:.0f} Mb/s; leave it to this"
+                f"links: of {rate_mbps} Mb/s: this machine carries {ceiling / 1e6:.0f} Mb/s; leave it to this"
             )
-        link_bps = wanted * 1_000_000
+        link_bps = rate_mbps * 1_000_000
         for cable in lab.blueprint.cables:
             lab.set_link(cable.a.node, cable.b.node, rate_bps=link_bps, parallel=cable.parallel)
-        yield Fabric(lab, carried, link_bps)
+        yield Fabric(lab, ceiling, link_bps)
     finally:
         lab.down()
 
 
-def ceiling_bps(made: Fabric) -> float:
+def ceiling_bps(opened: Fabric) -> float:
     """Goodput of four connections in single packets, as fast as the machine goes."""
     streams = [Stream(pair, PAIRS + pair, 1e10) for pair in range(PAIRS)]
-    return run(made.endpoints, streams, Span(0.3, 0.7)).goodput_bps
+    return run(opened.endpoints, streams, Span(0.3, 0.7)).goodput_bps

@@ -102,12 +102,12 @@ class DbbLab(LabBackend):
             # All pieces have links of one rate, which the first has chosen by what its machine carries.
             rates = {journal[key]["link_bps"] for key in steps if key in journal}
             with (
-                fabric(SCHEMES[-1], next(iter(rates), 0) // 1_000_000 or None) as made,
+                fabric(SCHEMES[-1], next(iter(rates), 0) // 1_000_000 or None) as lab_fabric,
                 Bar(name, len(missing), quiet=context.quiet) as bar,
             ):
-                _measure(made, missing, size, journal, context, bar)
-        found = [journal[key] for key in steps if key in journal]
-        return _evidence(study, found, journal, list(steps))
+                _measure(lab_fabric, missing, size, journal, context, bar)
+        runs = [journal[key] for key in steps if key in journal]
+        return _evidence(study, runs, journal, list(steps))
 
 
 def _key(step: Run) -> str:
@@ -116,7 +116,9 @@ def _key(step: Run) -> str:
     return f"{step.case.name}, {step.recovery.name}, {step.scheme.name}{whole}, draw {step.draw}"
 
 
-def _measure(made: Fabric, steps: Sequence[Run], size: Settings, journal: Journal, context: Context, bar: Bar) -> None:
+def _measure(
+    lab_fabric: Fabric, steps: Sequence[Run], size: Settings, journal: Journal, context: Context, bar: Bar
+) -> None:
     """Runs of one lab, until the time is up."""
     installed, whole = SCHEMES[-1], False
     for number, step in enumerate(steps):
@@ -124,18 +126,18 @@ def _measure(made: Fabric, steps: Sequence[Run], size: Settings, journal: Journa
             return
         bar.draw(number, f"{step.case.name}, {step.scheme.name}, {step.recovery.name}")
         if whole != step.gso:
-            made.whole_segments(step.gso)
+            lab_fabric.whole_segments(step.gso)
             whole = step.gso
         if installed != step.scheme:
-            made.install(step.scheme)
+            lab_fabric.install(step.scheme)
             installed = step.scheme
-        simulated = list(_simulated(made, step, size))
-        with journal.running(_key(step), made.lab.record.mark) as run:
-            row = run_lab(made, step.case, step.recovery, step.scheme, size.span, draw=step.draw, gso=step.gso)
+        simulated = list(_simulated(lab_fabric, step, size))
+        with journal.running(_key(step), lab_fabric.lab.record.mark) as run:
+            row = run_lab(lab_fabric, step.case, step.recovery, step.scheme, size.span, draw=step.draw, gso=step.gso)
             run.late_ms = [row.late_p99_ms]
             run.found = {
-                "link_bps": made.link_bps,
-                "ceiling_bps": made.ceiling_bps,
+                "link_bps": lab_fabric.link_bps,
+                "ceiling_bps": lab_fabric.ceiling_bps,
                 "rows": [asdict(one) for one in (row, *simulated)],
             }
 
@@ -152,11 +154,11 @@ def _steps(size: Settings) -> Iterator[Run]:
         yield Run(scheme, FULL, RACK, gso=True)
 
 
-def _simulated(made: Fabric, step: Run, size: Settings) -> Iterator[Row]:
+def _simulated(lab_fabric: Fabric, step: Run, size: Settings) -> Iterator[Row]:
     """The simulator's share of a step: all its seeds at the first draw."""
     if step.draw == 0 and not step.gso and step.scheme is not ONE_PATH:
         for seed in range(size.seeds):
-            yield run_simulator(made.link_bps, step.case, step.recovery, step.scheme, size.span, draw=seed)
+            yield run_simulator(lab_fabric.link_bps, step.case, step.recovery, step.scheme, size.span, draw=seed)
 
 
 def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journal, keys: Sequence[str]) -> LabEvidence:
@@ -165,7 +167,7 @@ def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journ
     missing = still_missing(study.group.study, journal, keys)
     if not runs:
         return LabEvidence(cells([], 1, study.settings), [], usable, machine, journal=journal, missing=missing)
-    found = [Row(**row) for one in runs for row in one["rows"]]
+    all_rows = [Row(**row) for one in runs for row in one["rows"]]
     link_bps, ceiling_bps = runs[0]["link_bps"], min(one["ceiling_bps"] for one in runs)
     # matplotlib takes a second to load: not before there is something to draw.
     from anabranch.report.plot.style import save
@@ -173,7 +175,7 @@ def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journ
     from .figure import draw
 
     claims = published(study.expected.claims, "goodput", "case")
-    lines = rows.lines(found, link_bps, {key: claim.low for key, claim in claims.items() if claim.low is not None})
+    lines = rows.lines(all_rows, link_bps, {key: claim.low for key, claim in claims.items() if claim.low is not None})
     order = {case.name: number for number, case in enumerate((ALONE, *CASES))}
     names = [recovery.name for recovery in RECOVERIES]
     lines.sort(key=lambda line: (order[line.cell.case], names.index(line.cell.recovery), line.cell.gso))
@@ -182,15 +184,15 @@ def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journ
         "link_bps": link_bps,
         "pairs": PAIRS,
         "ceiling_bps": ceiling_bps,
-        "rows": [asdict(row) for row in found],
+        "rows": [asdict(row) for row in all_rows],
     }
     write_whole(study.folder / "result.json", json.dumps(numbers, indent=1) + "\n")
-    write_whole(study.folder / "rows.csv", as_csv(found, Row))
+    write_whole(study.folder / "rows.csv", as_csv(all_rows, Row))
     figure = draw(lines)
     for ending in ("png", "svg"):
         save(figure, study.folder / f"goodput.{ending}")
     return LabEvidence(
-        cells(found, link_bps, study.settings),
+        cells(all_rows, link_bps, study.settings),
         study.expected.figures,
         usable,
         machine,
@@ -201,18 +203,18 @@ def _evidence(study: LabStudy, runs: Sequence[Mapping[str, Any]], journal: Journ
     )
 
 
-def cells(found: Sequence[Row], link_bps: int, settings: Settings) -> Cells:
+def cells(all_rows: Sequence[Row], link_bps: int, settings: Settings) -> Cells:
     """Runs of single packets in the lab, goodput as on the paper's links; the draws of ports are the seeds."""
     axes: dict[str, list[Any]] = {
         "scheme": [scheme.name for scheme in SCHEMES],
         "case": [case.name for case in CASES],
         "losses": [recovery.name for recovery in RECOVERIES],
     }
-    made = Cells(axes, list(range(1, settings.draws + 1)))
-    for row in found:
+    table = Cells(axes, list(range(1, settings.draws + 1)))
+    for row in all_rows:
         if row.where != LAB or row.gso or row.scheme not in axes["scheme"] or row.case not in axes["case"]:
             continue
-        cell = made.cell({"scheme": row.scheme, "case": row.case, "losses": row.recovery})
+        cell = table.cell({"scheme": row.scheme, "case": row.case, "losses": row.recovery})
         values = {
             "goodput": row.goodput_mbps * rows.PAPER_LINK_GBPS * 1e6 / link_bps,
             "reordered": row.disorder_pct,
@@ -220,10 +222,10 @@ def cells(found: Sequence[Row], link_bps: int, settings: Settings) -> Cells:
             "dropped": row.dropped_pct,
         }
         for name, value in values.items():
-            made.numbers[cell, row.draw + 1, Quantity(name)] = value
-    ran = {(cell, seed) for cell, seed, _ in made.numbers}
+            table.numbers[cell, row.draw + 1, Quantity(name)] = value
+    ran = {(cell, seed) for cell, seed, _ in table.numbers}
     for cell in product(*axes.values()):
-        for seed in made.seeds:
+        for seed in table.seeds:
             if (cell, seed) not in ran:
-                made.missing[cell, seed] = f"{', '.join(cell[1:])}: {LEFT_OUT}"
-    return made
+                table.missing[cell, seed] = f"{', '.join(cell[1:])}: {LEFT_OUT}"
+    return table

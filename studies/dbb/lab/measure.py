@@ -65,7 +65,7 @@ def streams(case: Case, link_bps: float, draw: int) -> list[Stream]:
 
 
 def run_lab(
-    made: Fabric,
+    lab_fabric: Fabric,
     case: Case,
     recovery: Recovery,
     scheme: Scheme,
@@ -81,13 +81,15 @@ def run_lab(
 
     """
     how = Span(*span, sysctls=recovery.sysctls)
-    with QueueReader(made.lab.blueprint.switch_namespace, made.switch_devices) as queues:
+    with QueueReader(lab_fabric.lab.blueprint.switch_namespace, lab_fabric.switch_devices) as queues:
         before = queues.read()
-        found = run(made.endpoints, streams(case, made.link_bps, draw), how)
+        result = run(lab_fabric.endpoints, streams(case, lab_fabric.link_bps, draw), how)
         after = queues.read()
     dropped = {device: now.dropped_packets - before[device].dropped_packets for device, now in after.items()}
-    passed = sum(after[device].sent_packets - before[device].sent_packets + dropped[device] for device in made.uplinks)
-    sent, arrived = max(1, found.total("sent_packets")), max(1, found.total("received_packets"))
+    passed = sum(
+        after[device].sent_packets - before[device].sent_packets + dropped[device] for device in lab_fabric.uplinks
+    )
+    sent, arrived = max(1, result.total("sent_packets")), max(1, result.total("received_packets"))
     return Row(
         LAB,
         case.name,
@@ -95,13 +97,13 @@ def run_lab(
         scheme.name,
         draw,
         gso,
-        goodput_mbps=found.goodput_bps / 1e6,
-        disorder_pct=100 * found.total("out_of_order_packets") / arrived,
-        seen_per_s=1e9 * found.total("reorderings_seen") / found.window_ns,
-        again_pct=100 * found.total("retransmitted_packets") / sent,
-        needless_pct=100 * found.total("needless_packets") / sent,
+        goodput_mbps=result.goodput_bps / 1e6,
+        disorder_pct=100 * result.total("out_of_order_packets") / arrived,
+        seen_per_s=1e9 * result.total("reorderings_seen") / result.window_ns,
+        again_pct=100 * result.total("retransmitted_packets") / sent,
+        needless_pct=100 * result.total("needless_packets") / sent,
         dropped_pct=100 * sum(dropped.values()) / max(1, passed),
-        timeouts=found.total("timeouts"),
-        late_p99_ms=found.late_p99_ns / 1e6,
-        cpu=found.cpu_ns / found.window_ns,
+        timeouts=result.total("timeouts"),
+        late_p99_ms=result.late_p99_ns / 1e6,
+        cpu=result.cpu_ns / result.window_ns,
     )

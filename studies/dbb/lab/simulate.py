@@ -83,10 +83,10 @@ def run_simulator(
     overrides = [*scheme.simulated, *recovery.simulated]
     ends_ns = (round(1e9 * span[0]), round(1e9 * sum(span)))
     before, after = (_counts(_scenario(link_bps, case, alone, draw, end_ns), overrides) for end_ns in ends_ns)
-    found = Counts(*(b - a for a, b in zip(before, after, strict=True)))
-    sent = max(1, found.sent)
+    counts = Counts(*(b - a for a, b in zip(before, after, strict=True)))
+    sent = max(1, counts.sent)
     # What is sent again and was not lost arrives twice.
-    needless = max(0, found.again - found.dropped)
+    needless = max(0, counts.again - counts.dropped)
     return Row(
         SIMULATOR,
         case.name,
@@ -94,13 +94,13 @@ def run_simulator(
         scheme.name,
         draw,
         False,
-        goodput_mbps=8 * found.received / span[1] / 1e6,
-        disorder_pct=100 * found.late / sent,
+        goodput_mbps=8 * counts.received / span[1] / 1e6,
+        disorder_pct=100 * counts.late / sent,
         seen_per_s=math.nan,
-        again_pct=100 * found.again / sent,
+        again_pct=100 * counts.again / sent,
         needless_pct=100 * needless / sent,
-        dropped_pct=100 * found.dropped / max(1, found.passed + found.dropped),
-        timeouts=found.timeouts,
+        dropped_pct=100 * counts.dropped / max(1, counts.passed + counts.dropped),
+        timeouts=counts.timeouts,
         late_p99_ms=0.0,
         cpu=0.0,
     )
@@ -109,10 +109,10 @@ def run_simulator(
 def _counts(text: str, overrides: list[tuple[str, str]]) -> Counts:
     scenario = _core.Scenario(text, "lab-dbb", overrides)
     names: list[str] = scenario.topology()["nodes"]["name"]
-    found = scenario.run()
-    flows: Any = found.flows
+    run = scenario.run()
+    flows: Any = run.flows
     passed = dropped = 0
-    columns = (found.ports[name] for name in ("from", "to", "sent_packets", "dropped_packets"))
+    columns = (run.ports[name] for name in ("from", "to", "sent_packets", "dropped_packets"))
     for source, target, sent, lost in zip(*columns, strict=True):
         dropped += int(lost)
         passed += int(sent) if names[source] == LEAVES[0] and names[target].startswith("spine") else 0

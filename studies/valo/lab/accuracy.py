@@ -104,15 +104,15 @@ async def measure(
     """
     paths, _ = trial
     random = np.random.Generator(np.random.PCG64([SEED, *trial]))
-    made = Trial(random.integers(WEIGHT_MIN, WEIGHT_MAX + 1, paths).tolist())
+    drawn = Trial(random.integers(WEIGHT_MIN, WEIGHT_MAX + 1, paths).tolist())
     # Addresses and MACs are alike in all places.
     firsts = _first_packets(places[0][0], connections, random)
     for (place, schemes), sender in zip(places, sending, strict=True):
         for scheme in schemes:
-            await place.split(scheme, made.weights)
-            made.counts[scheme] = await _pass(place, sender, firsts, paths)
+            await place.split(scheme, drawn.weights)
+            drawn.counts[scheme] = await _pass(place, sender, firsts, paths)
             progress()
-    return made
+    return drawn
 
 
 def _sender(place: Place) -> PacedSender:
@@ -164,10 +164,10 @@ async def _counted(fabric: Place, before: Sequence[int], connections: int) -> li
 def lines(trials: Sequence[Trial], connections: int) -> list[Line]:
     """The table's lines for trials of one number of paths."""
     paths = len(trials[0].weights)
-    found = []
+    rows = []
     for scheme in trials[0].counts:
         errors = [trial.mape_pct(scheme) for trial in trials]
-        found.append(
+        rows.append(
             Line(
                 paths,
                 scheme,
@@ -182,7 +182,7 @@ def lines(trials: Sequence[Trial], connections: int) -> list[Line]:
                 ),
             )
         )
-    return found
+    return rows
 
 
 def _asked(weights: Sequence[int]) -> Shares:

@@ -184,11 +184,11 @@ def _pins(
 
 def lines(trials: Sequence[Trial]) -> list[Line]:
     """The table's lines: per workload the schemes over the ideal, the geometric mean over trials."""
-    found = []
+    rows = []
     for workload in dict.fromkeys(trial.workload for trial in trials):
         own = [trial for trial in trials if trial.workload == workload]
         ideal = np.array([trial.fct_ms[IDEAL] for trial in own])
-        found += [
+        rows += [
             Line(
                 workload,
                 scheme,
@@ -200,4 +200,4 @@ def lines(trials: Sequence[Trial]) -> list[Line]:
             for scheme in own[0].fct_ms
             if scheme != IDEAL
         ]
-    return found
+    return rows

@@ -34,15 +34,17 @@ class AccuracyEvidence(LabEvidence):
 
     def estimates(self, measure: CellMeasure) -> Estimates:
         """See `backend.Evidence`."""
-        found = evaluate(measure, self.cells)
+        evaluated = evaluate(measure, self.cells)
         scheme, paths = measure.of.get("scheme"), measure.at.get("paths", [])
         if measure.over is not None or len(paths) != 1 or (scheme, paths[0]) not in self.theory:
-            return found
+            return evaluated
         theory = self.theory[str(scheme), paths[0]]
-        if found.mean is None:
-            return found
-        oracle = Oracle(found.mean.value, theory.low, theory.high, "shares of the recipe, same weights", theory.mean)
-        return replace(found, oracle=oracle, repeated="trials")
+        if evaluated.mean is None:
+            return evaluated
+        oracle = Oracle(
+            evaluated.mean.value, theory.low, theory.high, "shares of the recipe, same weights", theory.mean
+        )
+        return replace(evaluated, oracle=oracle, repeated="trials")
 
     def parts(self) -> Mapping[str, bytes]:
         """See `backend.Evidence`; theory's bands too."""
@@ -50,7 +52,7 @@ class AccuracyEvidence(LabEvidence):
         return {**super().parts(), THEORY: (json.dumps(bands, indent=1) + "\n").encode()}
 
 
-def with_theory(found: CellEvidence, record: Record) -> CellEvidence:
+def with_theory(evidence: CellEvidence, record: Record) -> CellEvidence:
     """Evidence of a record with theory's bands.
 
     Raises:
@@ -59,7 +61,7 @@ def with_theory(found: CellEvidence, record: Record) -> CellEvidence:
     """
     with record.reading():
         bands = {(one.pop("scheme"), one.pop("paths")): Expectation(**one) for one in record.document(THEORY)}
-    return AccuracyEvidence(found.cells, found.wanted, theory=bands)
+    return AccuracyEvidence(evidence.cells, evidence.requests, theory=bands)
 
 
 def accuracy_cells(trials: Mapping[int, Sequence[accuracy.Trial]], planned: int = 1) -> Cells:
@@ -67,15 +69,15 @@ def accuracy_cells(trials: Mapping[int, Sequence[accuracy.Trial]], planned: int 
     schemes = list(accuracy.ALL_SCHEMES)
     axes: dict[str, list[Any]] = {"scheme": schemes, "paths": list(trials)}
     seeds = list(range(1, max(planned, *map(len, trials.values())) + 1))
-    made = Cells(axes, seeds, left_out={"paths": [paths for paths in ALL_PATHS if paths not in trials]})
+    cells = Cells(axes, seeds, left_out={"paths": [paths for paths in ALL_PATHS if paths not in trials]})
     for paths, own in trials.items():
         for scheme in schemes:
             for seed in seeds:
                 if seed <= len(own) and scheme in own[seed - 1].counts:
-                    made.numbers[(scheme, paths), seed, MAPE] = own[seed - 1].mape_pct(scheme)
+                    cells.numbers[(scheme, paths), seed, MAPE] = own[seed - 1].mape_pct(scheme)
                 else:
-                    made.missing[(scheme, paths), seed] = "it has not run"
-    return made
+                    cells.missing[(scheme, paths), seed] = "it has not run"
+    return cells
 
 
 def completion_cells(trials: Sequence[completion.Trial], workloads: Sequence[str]) -> Cells:
@@ -84,14 +86,14 @@ def completion_cells(trials: Sequence[completion.Trial], workloads: Sequence[str
     draws = max((sum(trial.workload == workload for trial in trials) for workload in workloads), default=0)
     left_out = {"workload": [workload for workload in WORKLOADS if workload not in workloads]}
     axes: dict[str, list[Any]] = {"scheme": schemes, "workload": list(workloads)}
-    made = Cells(axes, list(range(1, max(1, draws) + 1)), left_out=left_out)
+    cells = Cells(axes, list(range(1, max(1, draws) + 1)), left_out=left_out)
     for workload in workloads:
         own = dict(enumerate((one for one in trials if one.workload == workload), start=1))
         for scheme in schemes:
-            for seed in made.seeds:
+            for seed in cells.seeds:
                 if seed in own and scheme in own[seed].fct_ms:
-                    made.numbers[(scheme, workload), seed, FCT] = own[seed].fct_ms[scheme]
-                    made.unfinished[(scheme, workload), seed, FCT] = (own[seed].unfinished[scheme], own[seed].flows)
+                    cells.numbers[(scheme, workload), seed, FCT] = own[seed].fct_ms[scheme]
+                    cells.unfinished[(scheme, workload), seed, FCT] = (own[seed].unfinished[scheme], own[seed].flows)
                 else:
-                    made.missing[(scheme, workload), seed] = "it has not run"
-    return made
+                    cells.missing[(scheme, workload), seed] = "it has not run"
+    return cells

@@ -32,7 +32,7 @@ class Fabric(Place):
         super().__init__(lab)
         self._connections = connections
         self._ports = ports
-        self._held = {bridge: Tables() for bridge in lab.switches}
+        self._installed = {bridge: Tables() for bridge in lab.switches}
         self._ownership = Ownership()
 
     async def forward(self) -> None:
@@ -47,7 +47,7 @@ class Fabric(Place):
         for edge, other in (EDGES, EDGES[::-1]):
             ports = tuple(self._port(edge, self.uplink(path, edge)) for path in range(len(weights)))
             split = Split(0, tuple(weights), ports, recipe, SEEDS[edge])
-            rendered = render(split, self._ownership, self._held[edge])
+            rendered = render(split, self._ownership, self._installed[edge])
             match = Match.of(eth_type=IPV4, ip_dst=str(self.prefix(other)))
             rule = Flow(0, PRIORITY, match, rendered.actions, rendered.goto, self._ownership.cookie)
             own = {
@@ -77,11 +77,11 @@ class Fabric(Place):
         return [counters[self._port(edge, self.uplink(path, edge))] for path in range(paths)]
 
     async def _hold(self, bridge: str, flows: set[Flow], groups: frozenset = frozenset()) -> None:  # type: ignore[type-arg]
-        wanted = Tables(frozenset(flows), groups)
-        change = TablesChange.between(self._held[bridge], wanted)
+        desired = Tables(frozenset(flows), groups)
+        change = TablesChange.between(self._installed[bridge], desired)
         if change:
             await self._connections[bridge].commit(change.mods)
-        self._held[bridge] = wanted
+        self._installed[bridge] = desired
 
     def _rule(self, prefix: IPv4Network, port: int) -> Flow:
         match = Match.of(eth_type=IPV4, ip_dst=str(prefix))
@@ -112,8 +112,8 @@ async def fabric(name: str, paths: int, hosts_per_edge: int, buffer_packets: int
                 stack.callback(connection.close)
                 connections[bridge] = connection
                 ports[bridge] = {port.name: port.number for port in await connection.described_ports()}
-            made = Fabric(lab, connections, ports)
-            await made.forward()
-            yield made
+            opened = Fabric(lab, connections, ports)
+            await opened.forward()
+            yield opened
     finally:
         lab.down()

@@ -113,10 +113,10 @@ class AccuracyLab(LabBackend):
                 missing=still_missing(name, journal, [*steps]),
             )
         version = next(journal[key]["open_vswitch"] for key in steps if key in journal)
-        found = [line for of_paths in trials.values() for line in lines(of_paths, size.connections)]
+        rows = [line for of_paths in trials.values() for line in lines(of_paths, size.connections)]
 
         def tables(console: Console) -> None:
-            table.show_accuracy(found, published(study.expected.claims, "MAPE", "paths"), version, unable, console)
+            table.show_accuracy(rows, published(study.expected.claims, "MAPE", "paths"), version, unable, console)
 
         return AccuracyEvidence(
             accuracy_cells(trials, size.trials_min),
@@ -126,14 +126,14 @@ class AccuracyLab(LabBackend):
                 (
                     "accuracy",
                     "error against the number of paths, with theory as lines",
-                    _write(study.folder, found, version),
+                    _write(study.folder, rows, version),
                 )
             ],
             journal=journal,
             missing=still_missing(
                 name, journal, [key for key, (_, number) in steps.items() if number < size.trials_min]
             ),
-            theory={(line.scheme, line.paths): line.expected for line in found},
+            theory={(line.scheme, line.paths): line.expected for line in rows},
         )
 
 
@@ -147,10 +147,10 @@ async def _measure(
 ) -> None:
     """Trials, a round of one for each number of paths after the other, until the time is up."""
     began, done = time.monotonic(), 0
-    async with fabric(f"valo-{os.getpid()}", max(size.paths), 1, BUFFER) as made:
-        version = re.findall(r"\d+\.\d+\.\d+", open_vswitch(made.lab).vsctl("--version"))[0]
+    async with fabric(f"valo-{os.getpid()}", max(size.paths), 1, BUFFER) as lab_fabric:
+        version = re.findall(r"\d+\.\d+\.\d+", open_vswitch(lab_fabric.lab).vsctl("--version"))[0]
         with ExitStack() as stack:
-            places: list[tuple[Place, list[str]]] = [(made, list(SCHEMES))]
+            places: list[tuple[Place, list[str]]] = [(lab_fabric, list(SCHEMES))]
             if with_kernel:
                 datapaths = kernel_fabric(f"valo-kernel-{os.getpid()}", max(size.paths), 1, BUFFER)
                 places.append((stack.enter_context(datapaths), list(KERNEL_SCHEMES)))
@@ -172,7 +172,7 @@ async def _measure(
                     run.found = {"open_vswitch": version, "trial": asdict(trial)}
 
 
-def _write(folder: Path, found: Sequence[Line], version: str) -> Figure:
+def _write(folder: Path, rows: Sequence[Line], version: str) -> Figure:
     """Writes numbers and the figure."""
     # matplotlib takes a second to load: not before there is something to draw.
     from anabranch.report.plot.style import save
@@ -182,10 +182,10 @@ def _write(folder: Path, found: Sequence[Line], version: str) -> Figure:
     numbers: Mapping[str, object] = {
         "made_by": f"anabranch {VERSION}",
         "open_vswitch": version,
-        "accuracy": [asdict(line) | {"as_expected": line.as_expected} for line in found],
+        "accuracy": [asdict(line) | {"as_expected": line.as_expected} for line in rows],
     }
     write_whole(folder / "result.json", json.dumps(numbers, indent=1) + "\n")
-    figure = draw(found)
+    figure = draw(rows)
     for ending in ("svg", "png"):
         save(figure, folder / f"accuracy.{ending}")
     return figure

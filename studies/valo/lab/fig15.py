@@ -129,16 +129,16 @@ async def _measure(
     steps: Sequence[tuple[str, int]], size: Settings, journal: Journal, context: Context, with_kernel: bool
 ) -> None:
     """Trials of one lab, or two, until the time is up."""
-    async with fabric(f"valo-{os.getpid()}", PATHS, size.hosts, BUFFER) as made:
+    async with fabric(f"valo-{os.getpid()}", PATHS, size.hosts, BUFFER) as lab_fabric:
         total_bps = size.total_bps
         if size.kernel:
-            total_bps = _rate(size, journal, round(HEADROOM * ceiling_of(made.lab).tcp_bps(SWITCHES) / LOAD))
+            total_bps = _rate(size, journal, round(HEADROOM * ceiling_of(lab_fabric.lab).tcp_bps(SWITCHES) / LOAD))
         with ExitStack() as stack:
             more: list[tuple[Place, list[str]]] = []
             if with_kernel:
                 datapaths = kernel_fabric(f"valo-kernel-{os.getpid()}", PATHS, size.hosts, BUFFER)
                 more.append((stack.enter_context(datapaths), list(KERNEL_SCHEMES)))
-            marks = [place.lab.record.mark for place in (made, *(place for place, _ in more))]
+            marks = [place.lab.record.mark for place in (lab_fabric, *(place for place, _ in more))]
             runs = len(steps) * (1 + len(SCHEMES) + sum(len(schemes) for _, schemes in more))
             bar = stack.enter_context(Bar("completion times", runs, quiet=context.quiet, remembered_seconds=600.0))
             done = 0
@@ -152,6 +152,8 @@ async def _measure(
                     done += 1
 
                 with journal.running(_key(workload, draw, with_kernel=with_kernel), *marks) as run:
-                    trial = await measure(made, more, workload, draw, PATHS, total_bps, size.duration_ms, progress)
+                    trial = await measure(
+                        lab_fabric, more, workload, draw, PATHS, total_bps, size.duration_ms, progress
+                    )
                     run.late_ms = list(trial.late_p99_ms.values())
                     run.found = {"total_bps": total_bps, "trial": asdict(trial)}

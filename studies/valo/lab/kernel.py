@@ -39,7 +39,7 @@ RECIPES = {
 
 def missing_in_kernel() -> str:
     """The reason why this machine has no datapaths in the kernel; empty if it has."""
-    return next((f"{feature}: {note}" for feature, there, note in _core.probe_kernel() if not there), "")
+    return next((f"{feature}: {note}" for feature, is_present, note in _core.probe_kernel() if not is_present), "")
 
 
 def shares(recipe: str, weights: Sequence[int]) -> list[float]:
@@ -121,8 +121,8 @@ def kernel_fabric(name: str, paths: int, hosts_per_edge: int, buffer_packets: in
         file.write_text(SCENARIO.format(paths=paths, hosts=hosts_per_edge, buffer_packets=buffer_packets))
         lab = Lab.up(file, name, switch="ebpf")
     try:
-        made = KernelFabric(lab)
-        made.forward()
-        yield made
+        opened = KernelFabric(lab)
+        opened.forward()
+        yield opened
     finally:
         lab.down()

@@ -17,7 +17,7 @@ from .study import Study, Sweep
 from .theory import mapes
 
 Floats = npt.NDArray[np.float64]
-Tell = Callable[[int], None]
+Report = Callable[[int], None]
 """Called after a trial with the decisions it took."""
 
 
@@ -33,19 +33,19 @@ class Point:
     byte_mapes: dict[str, Floats]
 
 
-def sweep(study: Study, pool: Pool, wanted: Sweep, workers: ThreadPoolExecutor, tell: Tell) -> list[Point]:
+def sweep(study: Study, pool: Pool, asked: Sweep, workers: ThreadPoolExecutor, report: Report) -> list[Point]:
     """Runs a sweep; the order in which threads finish changes nothing."""
-    return [_point(study, pool, wanted.name, point, workers, tell) for point in wanted.points]
+    return [_point(study, pool, asked.name, point, workers, report) for point in asked.points]
 
 
 def _point(
-    study: Study, pool: Pool, name: str, point: tuple[int, int], workers: ThreadPoolExecutor, tell: Tell
+    study: Study, pool: Pool, name: str, point: tuple[int, int], workers: ThreadPoolExecutor, report: Report
 ) -> Point:
     paths, connections = point
 
     def trial(number: int) -> Floats:
         row = _trial(study, pool, name, paths, connections, number)
-        tell(connections * len(study.techniques))
+        report(connections * len(study.techniques))
         return row
 
     rows = np.stack(list(workers.map(trial, range(study.trials))))
@@ -65,11 +65,11 @@ def _trial(study: Study, pool: Pool, name: str, paths: int, connections: int, nu
     asked = np.array(weights) / sum(weights)
     rows = pool.rows(connections, number, name, paths)
     keys, sizes = pool.keys(rows, number), pool.bytes[rows]
-    carried = np.array(list(_carried(study, weights, keys, sizes)))
-    return np.vstack([[mape_floor(asked, connections), 0.0], mapes(asked, carried)])
+    sums = np.array(list(_sums(study, weights, keys, sizes)))
+    return np.vstack([[mape_floor(asked, connections), 0.0], mapes(asked, sums)])
 
 
-def _carried(
+def _sums(
     study: Study, weights: list[int], keys: npt.NDArray[np.uint64], sizes: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """Connections and bytes on each path, by every technique."""

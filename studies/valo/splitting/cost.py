@@ -113,20 +113,20 @@ class _Timed:
     state_bytes: int
 
 
-def by_load_and_paths(study: Study, filled: List, tell: Callable[[], None]) -> tuple[list[Cost], list[Cost]]:
+def by_load_and_paths(study: Study, filled: List, report: Callable[[], None]) -> tuple[list[Cost], list[Cost]]:
     """Cost by load at four paths, and by number of paths at one load."""
-    wanted = study.cost
-    loads = [_timed(study, choice, 4, load, filled) for load in wanted.connections for choice in wanted.techniques]
+    asked = study.cost
+    loads = [_timed(study, choice, 4, load, filled) for load in asked.connections for choice in asked.techniques]
     paths = [
-        _timed(study, choice, count, wanted.paths_connections, filled)
-        for count in wanted.paths
-        for choice in wanted.techniques
+        _timed(study, choice, count, asked.paths_connections, filled)
+        for count in asked.paths
+        for choice in asked.techniques
     ]
-    return _costs(loads, wanted.repetitions, tell), _costs(paths, wanted.repetitions, tell)
+    return _costs(loads, asked.repetitions, report), _costs(paths, asked.repetitions, report)
 
 
 def _timed(study: Study, technique: Choice, paths: int, connections: int, filled: List) -> _Timed:
-    wanted = study.cost
+    asked = study.cost
     present = filled.keys[:connections]
     listed = is_list(technique)
     if listed:
@@ -136,19 +136,19 @@ def _timed(study: Study, technique: Choice, paths: int, connections: int, filled
         splitter = planned(technique, draw_weights(study, paths, 0, "cost"))
         splitter.pick(present)
         state_bytes = splitter.state_bytes
-    packets = wanted.packets_list if listed else wanted.packets
+    packets = asked.packets_list if listed else asked.packets
     sample = _evenly(present, packets, stream(study.seed, "packets", paths, connections))
     return _Timed(technique.label, paths, connections, splitter, sample, state_bytes)
 
 
-def _costs(timed: list[_Timed], repetitions: int, tell: Callable[[], None]) -> list[Cost]:
+def _costs(timed: list[_Timed], repetitions: int, report: Callable[[], None]) -> list[Cost]:
     throughput_ns, latency_ns = np.empty((2, len(timed), repetitions))
     for repetition in range(repetitions):
         for row, one in enumerate(timed):
             throughput_ns[row, repetition] = one.splitter.time_pick(one.packets, repetitions=PASSES).min()
             first = one.packets[:LATENCY_PACKETS]
             latency_ns[row, repetition] = one.splitter.time_chain(first, repetitions=PASSES).min()
-        tell()
+        report()
     return [
         Cost(
             one.technique,
@@ -172,20 +172,20 @@ def _evenly(present: Keys, packets: int, rng: np.random.Generator) -> Keys:
     return rng.permutation(present[places])
 
 
-def while_changing(study: Study, pool: Pool, tell: Callable[[], None]) -> list[ChangeCost]:
+def while_changing(study: Study, pool: Pool, report: Callable[[], None]) -> list[ChangeCost]:
     """A second of traffic at each rate of changes; connections are known before it begins."""
-    wanted = study.changes
-    present = pool.keys(pool.rows(wanted.connections, 0, "changes"), 0)
+    asked = study.changes
+    present = pool.keys(pool.rows(asked.connections, 0, "changes"), 0)
     costs = []
-    for per_second in wanted.per_second:
+    for per_second in asked.per_second:
         rng = stream(study.seed, "changes", per_second)
-        packets = present[rng.integers(0, present.size, wanted.packets_per_second)]
-        weights = [draw_weights(study, wanted.paths, number, "changes", per_second) for number in range(per_second)]
+        packets = present[rng.integers(0, present.size, asked.packets_per_second)]
+        weights = [draw_weights(study, asked.paths, number, "changes", per_second) for number in range(per_second)]
         runs = [
-            [_changing(technique, present, packets, weights) for technique in wanted.techniques]
+            [_changing(technique, present, packets, weights) for technique in asked.techniques]
             for _ in range(study.cost.repetitions)
         ]
-        for technique, own in zip(wanted.techniques, zip(*runs, strict=True), strict=True):
+        for technique, own in zip(asked.techniques, zip(*runs, strict=True), strict=True):
             costs.append(
                 ChangeCost(
                     technique.label,
@@ -195,7 +195,7 @@ def while_changing(study: Study, pool: Pool, tell: Callable[[], None]) -> list[C
                     tuple(plan_ns + pick_ns for plan_ns, pick_ns in own),
                 )
             )
-        tell()
+        report()
     return costs
 
 

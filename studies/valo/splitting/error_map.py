@@ -28,8 +28,8 @@ def error_ratio(study: Study, paths: int, entries: int, connections: int, draws:
     errors = np.zeros(2)
     for weights in stream.integers(low, high + 1, size=(draws, paths)).tolist():
         asked = np.array(weights) / sum(weights)
-        made = Splitter("wcmp", weights, entries=entries), Splitter("valo", weights)
-        shares = [one.shares() for one in made]
+        splitters = Splitter("wcmp", weights, entries=entries), Splitter("valo", weights)
+        shares = [one.shares() for one in splitters]
         errors += [mape_expected(known, asked, connections) for known in shares if known is not None]
     return float(errors[0] / errors[1])
 

@@ -36,16 +36,16 @@ SERIES: dict[str, tuple[str, str, str]] = {
 
 def draw(outcome: Outcome, claims: Sequence[Claim]) -> list[tuple[str, str, Figure]]:
     """Every figure as (file name, title, figure)."""
-    found, study = outcome.found, outcome.study
-    by_load, by_paths, changes = found.cost_by_load, found.cost_by_paths, found.changes
-    load, paths = found.accuracy["load"], found.accuracy["paths"]
+    measured, study = outcome.found, outcome.study
+    by_load, by_paths, changes = measured.cost_by_load, measured.cost_by_paths, measured.changes
+    load, paths = measured.accuracy["load"], measured.accuracy["paths"]
     published = _published(claims)
     return [
         ("fig5a", "Fig. 5a: accuracy, four paths, 40,000 connections", _bars(outcome, published)),
-        ("fig10a", "Fig. 10a: accuracy by trial, sorted", _trials(found.accuracy["weights"][0], published)),
+        ("fig10a", "Fig. 10a: accuracy by trial, sorted", _trials(measured.accuracy["weights"][0], published)),
         ("fig10b", "Fig. 10b: accuracy by load", _sweep(load, _load, "connections", published["0.7"], False)),
         ("fig10c", "Fig. 10c: accuracy by number of paths", _sweep(paths, _count, "paths", published["0.8"], True)),
-        ("small", "Sec. 6: 10 to 100 connections", _sweep(found.accuracy["small"], _load, "connections", {}, False)),
+        ("small", "Sec. 6: 10 to 100 connections", _sweep(measured.accuracy["small"], _load, "connections", {}, False)),
         ("fig11a", "Fig. 11a: time per packet by load", _cost(by_load, _at_load, "connections", _busy_ns, CPU, [])),
         ("fig11b", "Fig. 11b: time per packet by paths", _cost(by_paths, _at_paths, "paths", _busy_ns, CPU, [])),
         (

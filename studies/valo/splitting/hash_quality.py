@@ -22,11 +22,11 @@ class OverTrace:
 
 def hash_quality(study: Study) -> list[OverTrace]:
     """Puts each source's connections through the functions."""
-    wanted = study.hashes
-    request = Request(weights=tuple(map(str, wanted.weights)), hash=study.hash, seed=0)
-    found = []
+    asked = study.hashes
+    request = Request(weights=tuple(map(str, asked.weights)), hash=study.hash, seed=0)
+    results = []
     for source in study.sources:
-        trace = generate_trace(source, wanted.connections, hash=study.hash, seed=study.seed)
-        qualities = [quality for quality in compare(request, trace).hashes if quality.name in wanted.names]
-        found.append(OverTrace(source, len(trace), qualities))
-    return found
+        trace = generate_trace(source, asked.connections, hash=study.hash, seed=study.seed)
+        qualities = [quality for quality in compare(request, trace).hashes if quality.name in asked.names]
+        results.append(OverTrace(source, len(trace), qualities))
+    return results

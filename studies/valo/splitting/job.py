@@ -14,7 +14,7 @@ from . import cost
 from .accuracy import sweep
 from .connections import generate
 from .hash_quality import hash_quality
-from .measures import Found, Measures
+from .measures import Measured, Measures
 from .study import Study
 from .theory import Theory
 from .validation import validate
@@ -29,12 +29,12 @@ class Outcome:
     """A study that has run."""
 
     study: Study
-    found: Found
+    found: Measured
     measures: Measures
     seconds: float
 
 
-class _Told:
+class _Units:
     """Adds up what threads have done."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
@@ -58,16 +58,16 @@ class _Told:
                 self._progress(self._decisions, self._done, self._total)
 
 
-def outcome(study: Study, found: Found, seconds: float) -> Outcome:
+def outcome(study: Study, measured: Measured, seconds: float) -> Outcome:
     """A study with what it came to, beside theory."""
     theory = Theory(study.seed, study.weight_range, DRAWS_QUICK if study.quick else DRAWS)
-    return Outcome(study, found, Measures(study, found, theory), seconds)
+    return Outcome(study, measured, Measures(study, measured, theory), seconds)
 
 
 def run(study: Study, progress: Progress | None = None) -> Outcome:
     """Runs every experiment of a study."""
     began = time.perf_counter()
-    told = _Told(_units(study), progress)
+    units = _Units(_units(study), progress)
     pool = generate(study)
     listed = cost.List(study, pool)
     workers = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)
@@ -75,14 +75,14 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
         # Filling takes time in the square of the load: beside the trials, which it does not disturb.
         filling = workers.submit(listed.fill)
         validation, hashes = validate(study), hash_quality(study)
-        accuracy = {name: sweep(study, pool, one, workers, told.decisions) for name, one in study.sweeps.items()}
+        accuracy = {name: sweep(study, pool, one, workers, units.decisions) for name, one in study.sweeps.items()}
         filling.result()
     finally:
         workers.shutdown(cancel_futures=True)
-    by_load, by_paths = cost.by_load_and_paths(study, listed, told.step)
-    changes = cost.while_changing(study, pool, told.step)
-    found = Found(pool.design_effect, validation, accuracy, hashes, by_load, by_paths, changes)
-    return outcome(study, found, time.perf_counter() - began)
+    by_load, by_paths = cost.by_load_and_paths(study, listed, units.step)
+    changes = cost.while_changing(study, pool, units.step)
+    measured = Measured(pool.design_effect, validation, accuracy, hashes, by_load, by_paths, changes)
+    return outcome(study, measured, time.perf_counter() - began)
 
 
 def _units(study: Study) -> int:

@@ -25,7 +25,7 @@ from .validation import Case, of_validation
 
 
 @dataclass(frozen=True)
-class Found:
+class Measured:
     """The results of every experiment of a study."""
 
     design_effect: float
@@ -51,15 +51,15 @@ class Sample:
 class Measures:
     """Looks up values and expectations by name."""
 
-    def __init__(self, study: Study, found: Found, theory: Theory) -> None:
-        self._study, self._found, self._theory = study, found, theory
+    def __init__(self, study: Study, measured: Measured, theory: Theory) -> None:
+        self._study, self._measured, self._theory = study, measured, theory
         self._models = {technique.label: (technique, model) for technique, model in study.techniques.items()}
         self._same = SameWeights(study)
         self._singles = {
-            **of_validation(found.validation),
-            **of_hashes(found.hashes),
-            **of_costs(study, found.cost_by_load, found.cost_by_paths),
-            **of_changes(found.changes),
+            **of_validation(measured.validation),
+            **of_hashes(measured.hashes),
+            **of_costs(study, measured.cost_by_load, measured.cost_by_paths),
+            **of_changes(measured.changes),
         }
 
     def single(self, name: str) -> Single | None:
@@ -77,13 +77,13 @@ class Measures:
         technique, model = self._models[label]
         if quantity.startswith("bytes") or model == "none":
             return [Sample(p.byte_mapes[label] if quantity.startswith("bytes") else p.mapes[label]) for p in points]
-        made = []
+        drawn = []
         for point in points:
             place = (point.paths, point.connections)
             expected = self._same.expected(experiment, technique, model, place).errors
             over_all = float(self._theory.population(technique, model, place).mean())
-            made.append(Sample(point.mapes[label], expected, over_all))
-        return made
+            drawn.append(Sample(point.mapes[label], expected, over_all))
+        return drawn
 
     def worst(self, name: str) -> bool:
         """Whether a name means the worst trial."""
@@ -117,7 +117,7 @@ class Measures:
         statistic = "max" if quantity.endswith("max") else "mean"
         places = [(point.paths, point.connections) for point in points]
         if quantity.startswith("bytes"):
-            effect = self._found.design_effect - (model == "turns")
+            effect = self._measured.design_effect - (model == "turns")
             places = [(paths, max(1, round(connections / effect))) for paths, connections in places]
             model = "exact" if model == "turns" else model
         trials = self._study.published_trials
@@ -140,7 +140,7 @@ class Measures:
         experiment, _, rest = name.partition("/")
         label, _, quantity = rest.rpartition("/")
         quantity, _, at = quantity.partition("@")
-        points = self._found.accuracy.get(experiment, [])
+        points = self._measured.accuracy.get(experiment, [])
         if at:
             sweeps_paths = len({point.paths for point in points}) > 1
             points = [p for p in points if str(p.paths if sweeps_paths else p.connections) == at]

@@ -19,7 +19,7 @@ from .accuracy import Point
 from .cost import ChangeCost, Cost
 from .hash_quality import hash_quality
 from .job import Outcome, outcome
-from .measures import Found
+from .measures import Measured
 from .study import Study
 from .validation import validate
 
@@ -30,10 +30,10 @@ BYTES = " by bytes"
 """Ending of the columns of errors by bytes; those by connections are called by the technique alone."""
 
 
-def parts(made: Outcome) -> dict[str, bytes]:
+def parts(outcome: Outcome) -> dict[str, bytes]:
     """Files of a record; errors are percentages, in full precision, for theory expects some exactly."""
     frames = []
-    for experiment, points in made.found.accuracy.items():
+    for experiment, points in outcome.found.accuracy.items():
         for point in points:
             columns = {FLOOR: point.floors, **point.mapes}
             columns |= {label + BYTES: errors for label, errors in point.byte_mapes.items()}
@@ -42,13 +42,13 @@ def parts(made: Outcome) -> dict[str, bytes]:
             frames.append(frame.select(*(pl.lit(value).alias(name) for name, value in where.items()), pl.all()))
     table = io.BytesIO()
     pl.concat(frames).write_parquet(table, compression="zstd", compression_level=19)
-    found = made.found
+    measured = outcome.found
     times = {
-        "seconds": made.seconds,
-        "design_effect": found.design_effect,
-        "cost_by_load": [asdict(cost) for cost in found.cost_by_load],
-        "cost_by_paths": [asdict(cost) for cost in found.cost_by_paths],
-        "changes": [asdict(cost) for cost in found.changes],
+        "seconds": outcome.seconds,
+        "design_effect": measured.design_effect,
+        "cost_by_load": [asdict(cost) for cost in measured.cost_by_load],
+        "cost_by_paths": [asdict(cost) for cost in measured.cost_by_paths],
+        "changes": [asdict(cost) for cost in measured.changes],
     }
     return {TRIALS: table.getvalue(), TIMES: (json.dumps(times) + "\n").encode()}
 
@@ -80,7 +80,7 @@ def _read(study: Study, record: Record) -> Outcome:
         )
         accuracy.setdefault(str(experiment), []).append(point)
     by_load, by_paths = ([Cost(**_tuples(one)) for one in times[name]] for name in ("cost_by_load", "cost_by_paths"))
-    found = Found(
+    measured = Measured(
         design_effect=times["design_effect"],
         validation=validate(study),
         accuracy=accuracy,
@@ -89,7 +89,7 @@ def _read(study: Study, record: Record) -> Outcome:
         cost_by_paths=by_paths,
         changes=[ChangeCost(**_tuples(one)) for one in times["changes"]],
     )
-    return outcome(study, found, times["seconds"])
+    return outcome(study, measured, times["seconds"])
 
 
 def _tuples(row: dict[str, Any]) -> dict[str, Any]:

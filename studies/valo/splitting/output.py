@@ -15,47 +15,47 @@ from .job import Outcome
 
 def deterministic(outcome: Outcome) -> dict[str, Any]:
     """Everything that is no time: the same seed gives the same numbers."""
-    study, found = outcome.study, outcome.found
+    study, measured = outcome.study, outcome.found
     return {
         "study": study.name,
         "quick": study.quick,
         "seed": study.seed,
         "trials": study.trials,
-        "design_effect": found.design_effect,
-        "validation": [asdict(case) for case in found.validation],
-        "accuracy": {name: [_point(point) for point in points] for name, points in found.accuracy.items()},
-        "hashes": [asdict(over) for over in found.hashes],
+        "design_effect": measured.design_effect,
+        "validation": [asdict(case) for case in measured.validation],
+        "accuracy": {name: [_point(point) for point in points] for name, points in measured.accuracy.items()},
+        "hashes": [asdict(over) for over in measured.hashes],
     }
 
 
 def times(outcome: Outcome) -> dict[str, Any]:
     """Times, which depend on the machine and its mood."""
-    found = outcome.found
+    measured = outcome.found
     return {
         "seconds": outcome.seconds,
-        "cost_by_load": [asdict(cost) for cost in found.cost_by_load],
-        "cost_by_paths": [asdict(cost) for cost in found.cost_by_paths],
-        "changes": [asdict(cost) for cost in found.changes],
+        "cost_by_load": [asdict(cost) for cost in measured.cost_by_load],
+        "cost_by_paths": [asdict(cost) for cost in measured.cost_by_paths],
+        "changes": [asdict(cost) for cost in measured.changes],
     }
 
 
 def files(outcome: Outcome) -> dict[str, str]:
     """Texts by file name."""
-    found = outcome.found
+    measured = outcome.found
     return {
         "accuracy.csv": csv_text(
             ("experiment", "paths", "connections", "trial", "technique", "mape_pct", "byte_mape_pct", "floor_pct"),
-            (row for name, points in found.accuracy.items() for point in points for row in _trials(name, point)),
+            (row for name, points in measured.accuracy.items() for point in points for row in _trials(name, point)),
         ),
         "cost.csv": csv_text(
-            ("sweep", *asdict(found.cost_by_load[0])),
+            ("sweep", *asdict(measured.cost_by_load[0])),
             (
                 (sweep, *asdict(cost).values())
-                for sweep, costs in (("connections", found.cost_by_load), ("paths", found.cost_by_paths))
+                for sweep, costs in (("connections", measured.cost_by_load), ("paths", measured.cost_by_paths))
                 for cost in costs
             ),
         ),
-        "changes.csv": csv_text(asdict(found.changes[0]), (asdict(cost).values() for cost in found.changes)),
+        "changes.csv": csv_text(asdict(measured.changes[0]), (asdict(cost).values() for cost in measured.changes)),
         "results.json": json.dumps({**deterministic(outcome), "times": times(outcome)}, indent=1, allow_nan=False)
         + "\n",
     }

@@ -50,8 +50,8 @@ class Expected:
     def band(self, worst: bool) -> tuple[float, float]:
         """Expected mean (or worst) of the trials, and its standard deviation."""
         if worst:
-            found = self.draws.max(axis=1)
-            return float(found.mean()), max(float(found.std()), self.slack * self.errors.size / DEVIATIONS)
+            largest = self.draws.max(axis=1)
+            return float(largest.mean()), max(float(largest.std()), self.slack * self.errors.size / DEVIATIONS)
         return float(self.errors.mean()), max(
             float(np.sqrt(self.draws.var(axis=0).sum())) / self.errors.size, self.slack / DEVIATIONS
         )

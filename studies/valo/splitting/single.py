@@ -37,17 +37,17 @@ def exact(value: float, oracle: Oracle | None = None) -> Single:
     return Single(value, value, value, oracle)
 
 
-def of_hashes(found: Sequence[OverTrace]) -> dict[str, Single]:
+def of_hashes(results: Sequence[OverTrace]) -> dict[str, Single]:
     """Lost identities in percent, and chi-square over its degrees of freedom, over both traces."""
-    qualities = [quality for over in found for quality in over.qualities]
-    connections = max((over.connections for over in found), default=0)
+    qualities = [quality for over in results for quality in over.qualities]
+    connections = max((over.connections for over in results), default=0)
     chi2 = {q.name: float(np.mean([p.chi2_per_df for p in qualities if p.name == q.name])) for q in qualities}
     others = [value for name, value in chi2.items() if name != "murmur3"]
     rest = max(value for name, value in chi2.items() if not name.startswith("xor") and name != "murmur3")
     jenkins = max(q.lost_pct for q in qualities if q.name in JENKINS)
     lost = max(q.lost_pct for q in qualities if q.name not in JENKINS)
     # Two traces; 255 degrees of freedom.
-    even = 1 + DEVIATIONS * float(np.sqrt(2 / 255 / len(found)))
+    even = 1 + DEVIATIONS * float(np.sqrt(2 / 255 / len(results)))
     return {
         "hashes/jenkins/lost": exact(jenkins, _perfect(jenkins, connections, 32)),
         "hashes/jenkins/expected": exact(max(q.lost_expected_pct for q in qualities if q.name in JENKINS)),

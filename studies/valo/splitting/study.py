@@ -129,9 +129,9 @@ def _study(data: dict[str, Any], folder: Path, quick: bool) -> Study:
         for name in EXPERIMENTS
     }
     pool = connections["pool"] * len(connections["sources"])
-    wanted = max(c for sweep in sweeps.values() for _, c in sweep.points)
-    if wanted > pool:
-        raise ValueError(f"connections: pool: {pool} in all, fewer than the {wanted} that an experiment wants")
+    most = max(c for sweep in sweeps.values() for _, c in sweep.points)
+    if most > pool:
+        raise ValueError(f"connections: pool: {pool} in all, fewer than the {most} that an experiment wants")
     return Study(
         name=data["name"],
         title=data["title"],

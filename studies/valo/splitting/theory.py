@@ -65,15 +65,15 @@ def replica_shares(weights: npt.NDArray[np.int64], entries: int) -> Floats:
 
 def proportional_shares(weights: npt.NDArray[np.int64], entries: int) -> Floats:
     """Shares of a table whose weights are scaled to about `entries`, at least one each (VALO Fig. 3b)."""
-    found = np.empty(weights.shape)
+    shares = np.empty(weights.shape)
     for row, asked in enumerate(weights.tolist()):
         total, reduced = sum(asked), list(asked)
         before: list[int] = []
         while sum(reduced) > entries and reduced != before:
             room = max(0, entries - reduced.count(1))
             before, reduced = reduced, [max(1, (2 * w * room + total) // (2 * total)) for w in asked]
-        found[row] = np.array(reduced) / sum(reduced)
-    return found
+        shares[row] = np.array(reduced) / sum(reduced)
+    return shares
 
 
 def model_shares(technique: Choice, model: str, weights: npt.NDArray[np.int64]) -> Floats:

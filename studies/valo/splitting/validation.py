@@ -36,9 +36,9 @@ class Case:
 
 def validate(study: Study) -> list[Case]:
     """Splits the study's connections, and more, by plain scoring."""
-    wanted = study.validation
-    trace = generate_trace(wanted.source, MORE * wanted.connections, hash=study.hash, seed=study.seed)
-    return [_case(weights, trace.keys, wanted.connections) for weights in wanted.weights]
+    asked = study.validation
+    trace = generate_trace(asked.source, MORE * asked.connections, hash=study.hash, seed=study.seed)
+    return [_case(weights, trace.keys, asked.connections) for weights in asked.weights]
 
 
 def _case(weights: tuple[int, ...], keys: np.ndarray[tuple[int], np.dtype[np.uint64]], connections: int) -> Case:
@@ -60,9 +60,9 @@ def _count(ours: float, share: float, connections: int, split: int) -> Single:
     value = connections * ours
     known = connections * sqrt(ours * (1 - ours) / split)
     chance = connections * sqrt(share * (1 - share) / split)
-    wanted = connections * share
+    due = connections * share
     source = "binomial, volumes of Eq. 6"
-    expected = Oracle(value, wanted - DEVIATIONS * chance, wanted + DEVIATIONS * chance, source, wanted)
+    expected = Oracle(value, due - DEVIATIONS * chance, due + DEVIATIONS * chance, source, due)
     draw = CENTRAL * sqrt(connections * ours * (1 - ours))
     spread = Spread(Band(value, value - draw, value + draw), CENTRAL * known)
     return Single(value, value - CENTRAL * known, value + CENTRAL * known, expected, spread)
@@ -76,7 +76,7 @@ def of_validation(cases: Sequence[Case]) -> dict[str, Single]:
         for path, count in enumerate(case.counts, start=1):
             values[f"{name}/count@{path}"] = count
             ratio = case.planned[path - 1] / case.planned[-1]
-            wanted = case.shares[path - 1] / case.shares[-1]
-            expected = Oracle(ratio, wanted * (1 - 1e-3), wanted * (1 + 1e-3), "volumes of Eq. 6", wanted)
+            due = case.shares[path - 1] / case.shares[-1]
+            expected = Oracle(ratio, due * (1 - 1e-3), due * (1 + 1e-3), "volumes of Eq. 6", due)
             values[f"{name}/volume ratio@{path}"] = exact(ratio, expected)
     return values

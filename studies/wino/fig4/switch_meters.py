@@ -78,13 +78,13 @@ class SwitchMeters(LabBackend):
                     reason = f"above half of {settings.most_offered_mbps} Mb/s, the most that is sent"
                     if 2000 * rate_kbps <= 1_000_000 * settings.most_offered_mbps:
                         with meter.running(lab.record.mark):
-                            found = measured(lab, settings.meter(rate_kbps, burst_ms))
-                        meter.late_ms.append(found.late_p99_ms)
-                        reason = not_usable(found, rate_kbps)
+                            passed = measured(lab, settings.meter(rate_kbps, burst_ms))
+                        meter.late_ms.append(passed.late_p99_ms)
+                        reason = not_usable(passed, rate_kbps)
                     if reason:
                         settings.leave_out(cells, rate_kbps, burst_ms, reason)
                     else:
-                        settings.keep(cells, rate_kbps, burst_ms, partial(errors, found.bits, rate_kbps))
+                        settings.keep(cells, rate_kbps, burst_ms, partial(errors, passed.bits, rate_kbps))
         finally:
             lab.down()
         machine = contention.judge(meter)
@@ -92,12 +92,12 @@ class SwitchMeters(LabBackend):
         return LabEvidence(cells, study.expected.figures, machine.usable, machine)
 
 
-def not_usable(found: Passed, rate_kbps: int) -> str:
+def not_usable(passed: Passed, rate_kbps: int) -> str:
     """Reason to leave a measurement out; empty if there is none."""
-    if not found.is_whole:
-        return f"{found}; the machine loses frames"
-    if found.came_bps < BEYOND * 1000 * rate_kbps:
-        return f"{found.came_bps / 1e6:.3g} Mb/s came to the meter; the machine forwards no more"
+    if not passed.is_whole:
+        return f"{passed}; the machine loses frames"
+    if passed.came_bps < BEYOND * 1000 * rate_kbps:
+        return f"{passed.came_bps / 1e6:.3g} Mb/s came to the meter; the machine forwards no more"
     return ""
 
 

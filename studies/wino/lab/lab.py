@@ -66,14 +66,14 @@ class Settings:
         compared = [scheme for scheme in SCHEMES if scheme.name in COMPARED]
         cases = [((name, "web search"), self.loads, list(SCHEMES)) for name in self.degraded]
         cases += [((fabric, sizes), self.loads_compared, compared) for fabric, sizes in self._compared()]
-        found = [
+        planned = [
             (Point(ASYMMETRIES[fabric], WORKLOADS[workload], load, self.duration_s, seed, folder), scheme)
             for seed in range(1, self.seeds + 1)
             for (fabric, workload), loads, schemes in cases
             for load in loads
             for scheme in schemes
         ]
-        return sorted(found, key=lambda step: step[0].asymmetry.scenario)
+        return sorted(planned, key=lambda step: step[0].asymmetry.scenario)
 
     def _compared(self) -> list[tuple[str, str]]:
         """Fabrics and workloads of `compared`."""
@@ -178,12 +178,12 @@ def _run_lab(
 def _check(ceiling: Ceiling, steps: Sequence[tuple[Point, Scheme]], context: Context) -> None:
     """Refuses what this machine cannot carry."""
     most_mbps = max(p.load * p.asymmetry.left_mbps + sum(p.asymmetry.outside_mbps) for p, _ in steps)
-    carried_mbps = ceiling.tcp_bps(SWITCHES) / 1e6
-    if most_mbps > HEADROOM * carried_mbps:
-        carried = f"TCP over {SWITCHES} switches of this machine reaches {carried_mbps:.0f}"
-        raise AnabranchError(f"load: {most_mbps:.0f} Mb/s offered, and {carried}; leave the machine to it")
+    ceiling_mbps = ceiling.tcp_bps(SWITCHES) / 1e6
+    if most_mbps > HEADROOM * ceiling_mbps:
+        reached = f"TCP over {SWITCHES} switches of this machine reaches {ceiling_mbps:.0f}"
+        raise AnabranchError(f"load: {most_mbps:.0f} Mb/s offered, and {reached}; leave the machine to it")
     context.report(
-        f"{most_mbps:.0f} Mb/s offered at most; TCP over {SWITCHES} switches of this machine: {carried_mbps:.0f} Mb/s"
+        f"{most_mbps:.0f} Mb/s offered at most; TCP over {SWITCHES} switches of this machine: {ceiling_mbps:.0f} Mb/s"
     )
 
 
@@ -201,11 +201,11 @@ def cells(rows: Sequence[Row], planned: Sequence[tuple[Point, Scheme]] = ()) -> 
     known: dict[str, list[Any]] = {"fabric": list(ASYMMETRIES), "workload": list(WORKLOADS)}
     left_out = {axis: [name for name in names if name not in axes[axis]] for axis, names in known.items()}
     seeds = {row.seed for row in rows} | {point.seed for point in points}
-    made = Cells(axes, sorted(seeds), left_out=left_out)
+    table = Cells(axes, sorted(seeds), left_out=left_out)
     for row in rows:
         if row.where != LAB:
             continue
-        cell = made.cell({"scheme": row.scheme, "fabric": row.fabric, "workload": row.workload, "load": row.load})
+        cell = table.cell({"scheme": row.scheme, "fabric": row.fabric, "workload": row.workload, "load": row.load})
         values = {
             "fct": row.afct_ms,
             "goodput": row.goodput_mbps / 1e3,
@@ -213,13 +213,15 @@ def cells(rows: Sequence[Row], planned: Sequence[tuple[Point, Scheme]] = ()) -> 
             "retransmitted": row.retransmitted_pct,
         }
         for name, value in values.items():
-            made.numbers[cell, row.seed, Quantity(name)] = None if isnan(value) else value
-            made.unfinished[cell, row.seed, Quantity(name)] = (row.unfinished, row.flows)
-    ran = {(cell, seed) for cell, seed, _ in made.numbers}
-    wanted = {(scheme.name, point.asymmetry.name, point.workload.name, point.load) for point, scheme in planned}
+            table.numbers[cell, row.seed, Quantity(name)] = None if isnan(value) else value
+            table.unfinished[cell, row.seed, Quantity(name)] = (row.unfinished, row.flows)
+    ran = {(cell, seed) for cell, seed, _ in table.numbers}
+    planned_keys = {(scheme.name, point.asymmetry.name, point.workload.name, point.load) for point, scheme in planned}
     for cell in product(*axes.values()):
-        why = "it has not run" if cell in wanted else f"{', '.join(map(str, cell[1:]))}: the study does not have it"
-        for seed in made.seeds:
+        why = (
+            "it has not run" if cell in planned_keys else f"{', '.join(map(str, cell[1:]))}: the study does not have it"
+        )
+        for seed in table.seeds:
             if (cell, seed) not in ran:
-                made.missing[cell, seed] = why
-    return made
+                table.missing[cell, seed] = why
+    return table

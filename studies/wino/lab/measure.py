@@ -105,8 +105,8 @@ def run_lab(
     """
     endpoints = [Endpoint(host.namespace, host.address) for host in lab.hosts.values()]
     options = Options(end_ns=1e9 * point.end_s)
-    found = play(endpoints, sent_as(point.scenario().flows(), point.seed), options, watch=watch)
-    flows = found.flows
+    played = play(endpoints, sent_as(point.scenario().flows(), point.seed), options, watch=watch)
+    flows = played.flows
     sent = max(1, int(flows["sent_packets"].sum()))
     again = int(flows["retransmitted_packets"].sum())
     return Row(
@@ -117,15 +117,15 @@ def run_lab(
         point.load,
         point.seed,
         flows.height,
-        found.unfinished,
+        played.unfinished,
         *_times(point.workload, flows["size_bytes"].to_numpy(), flows["fct_ns"].to_numpy()),
-        goodput_mbps=found.goodput_bps / 1e6,
+        goodput_mbps=played.goodput_bps / 1e6,
         retransmitted_pct=100 * again / sent,
         out_of_order_pct=100 * int(flows["out_of_order_packets"].sum()) / sent,
-        spurious_pct=100 * found.counters.get("TCPDSACKRecv", 0) / max(1, again),
+        spurious_pct=100 * played.counters.get("TCPDSACKRecv", 0) / max(1, again),
         reorderings=int(flows["reorderings_seen"].sum()),
-        timeouts=found.counters.get("TCPTimeouts", 0),
-        late_p99_ms=found.late_p99_ns / 1e6,
+        timeouts=played.counters.get("TCPTimeouts", 0),
+        late_p99_ms=played.late_p99_ns / 1e6,
     )
 
 
@@ -136,8 +136,10 @@ def run_simulator(scheme: Scheme, point: Point) -> Row:
         AnabranchError: the scenario is not as it must be.
 
     """
-    found = point.scenario(scheme.simulated).run()
-    columns = {name: np.array([np.nan if x is None else x for x in column], float) for name, column in _numbers(found)}
+    simulated = point.scenario(scheme.simulated).run()
+    columns = {
+        name: np.array([np.nan if x is None else x for x in column], float) for name, column in _numbers(simulated)
+    }
     sizes, times = columns["size_bytes"], columns["fct_ns"]
     sent = max(1.0, columns["sent_packets"].sum())
     done = ~np.isnan(times)
@@ -162,10 +164,10 @@ def run_simulator(scheme: Scheme, point: Point) -> Row:
     )
 
 
-def _numbers(found: _core.Run) -> list[tuple[str, Sequence[float | None]]]:
-    wanted = ["size_bytes", "start_ns", "fct_ns", "timeouts"]
-    wanted += [f"{kind}_packets" for kind in ("sent", "retransmitted", "reordered")]
-    return [(name, list(found.flows[name])) for name in wanted]
+def _numbers(run: _core.Run) -> list[tuple[str, Sequence[float | None]]]:
+    names = ["size_bytes", "start_ns", "fct_ns", "timeouts"]
+    names += [f"{kind}_packets" for kind in ("sent", "retransmitted", "reordered")]
+    return [(name, list(run.flows[name])) for name in names]
 
 
 def _times(

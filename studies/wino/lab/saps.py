@@ -70,17 +70,17 @@ class Saps:
         sizes = np.asarray(flows["size_bytes"]).astype(np.int64).tolist()
         draws = np.random.default_rng((seed, STREAM)).integers(1 << 32, size=(2, len(sizes))).tolist()
         ends = [np.asarray(flows[end]).astype(np.int64).tolist() for end in ("src", "dst")]
-        there, back = self._chosen(leaf_of, ends, sizes, draws[0]), self._chosen(leaf_of, ends[::-1], sizes, draws[1])
-        return {**flows, "mark": there, "back_mark": back}
+        forward, back = self._chosen(leaf_of, ends, sizes, draws[0]), self._chosen(leaf_of, ends[::-1], sizes, draws[1])
+        return {**flows, "mark": forward, "back_mark": back}
 
     def _chosen(self, leaf_of: list[str], ends: list[list[int]], sizes: list[int], draws: list[int]) -> list[int]:
         """The mark of each flow in one direction, 0 where there is no choice."""
-        found = []
+        labels = []
         for source, target, size, draw in zip(*ends, sizes, draws, strict=True):
             known = self.paths.get((leaf_of[source], leaf_of[target]))
             if known is None:
-                found.append(0)
+                labels.append(0)
                 continue
             _, (number,) = _core.virtual_topologies(known[0], QUANTUM_BPS, THRESHOLD_BYTES, [(size, draw)])
-            found.append(0 if number is None else number + 1)
-        return found
+            labels.append(0 if number is None else number + 1)
+        return labels

@@ -121,10 +121,10 @@ def installed(lab: Lab, scheme: Scheme, network: Network) -> Iterator[Callable[[
 
     """
     file = _file(lab, scheme)
-    made = policy.build(scheme.weights, file)
-    plans = made.plan(_view(lab, file, Network() if scheme.blind else network))
+    planner = policy.build(scheme.weights, file)
+    plans = planner.plan(_view(lab, file, Network() if scheme.blind else network))
     asyncio.run(_apply(lab, Ownership(file.owner), {switch: plan.desired for switch, plan in plans.items()}))
-    pairs = made.pairs if isinstance(made, Wino) else ()
+    pairs = planner.pairs if isinstance(planner, Wino) else ()
     built = {frozenset((cable.a.node, cable.b.node)): cable.a.rate_bps for cable in lab.blueprint.cables}
     rates = built | dict(network.rate_bps)
     by_size: saps.Saps | None = None
@@ -134,10 +134,10 @@ def installed(lab: Lab, scheme: Scheme, network: Network) -> Iterator[Callable[[
         )
         for host in lab.hosts.values():
             marking.install(by_size.marks(host.leaf), enter=host.enter)
-    elif isinstance(made, Wino):
-        said = json.dumps(made.labels({switch: plan.desired for switch, plan in plans.items()}))
+    elif isinstance(planner, Wino):
+        document = json.dumps(planner.labels({switch: plan.desired for switch, plan in plans.items()}))
         for host in lab.hosts.values():
-            marking.install(marking.marks_of(said, leaf=host.leaf, addresses=()), enter=host.enter)
+            marking.install(marking.marks_of(document, leaf=host.leaf, addresses=()), enter=host.enter)
     if scheme.shaped:
         shaping.install(lab, pairs, rates)
     try:
@@ -176,12 +176,12 @@ def _view(lab: Lab, file: FabricFile, network: Network) -> View:
     return View(topology, (True,) * len(rates), rates, loads, openflow, measurements=int(bool(network.outside_bps)))
 
 
-async def _apply(lab: Lab, ownership: Ownership, wanted: Mapping[str, Tables]) -> None:
-    for switch, tables in wanted.items():
+async def _apply(lab: Lab, ownership: Ownership, desired: Mapping[str, Tables]) -> None:
+    for switch, tables in desired.items():
         connection = await connect(open_vswitch(lab).openflow(switch))
         try:
-            held = ownership.own(await connection.flows(), await connection.groups(), await connection.meters())
-            await connection.commit(TablesChange.between(held, tables).mods)
+            observed = ownership.own(await connection.flows(), await connection.groups(), await connection.meters())
+            await connection.commit(TablesChange.between(observed, tables).mods)
         finally:
             connection.close()
             await connection.wait_closed()

@@ -82,13 +82,13 @@ class Controller:
 
     def differences(self) -> list[str]:
         """Differences between the switches and their plans, for people."""
-        found = []
+        lines = []
         for name, session in self.sessions.items():
             change = session.change()
             if change:
                 ends = {number: session.switch.interfaces[end] for end, number in self._numbers(name)}
-                found += [f"{name}:", *(f"  {line}" for line in change.lines(ends))]
-        return found
+                lines += [f"{name}:", *(f"  {line}" for line in change.lines(ends))]
+        return lines
 
     def _numbers(self, switch: str) -> list[tuple[End, int]]:
         ends = self.network.topology.ends

@@ -47,10 +47,12 @@ def reread(controller: Controller) -> None:
     """Takes the file as it is now; one with an error is told of, and the one in force stays."""
     before = controller.file
     try:
-        found = fabric_file.read(Path(before.file))
-        if found.http != before.http:
-            raise AnabranchError(f"{found.file}: listen.http: {found.http}: where pages are is read at the start only")
+        fabric = fabric_file.read(Path(before.file))
+        if fabric.http != before.http:
+            raise AnabranchError(
+                f"{fabric.file}: listen.http: {fabric.http}: where pages are is read at the start only"
+            )
     except AnabranchError as error:
         controller.keep(error)
         return
-    controller.reload(found)
+    controller.reload(fabric)

@@ -10,21 +10,21 @@ from anabranch.deploy.control.fabric import FabricFile
 
 def exposures(file: FabricFile) -> list[str]:
     """A sentence for each, with a hint."""
-    found = []
+    sentences = []
     kind, _, rest = file.openflow.partition(":")
     if kind == "tcp" and _everywhere(rest):
         hint = "listen at ssl:, or at the address of the management network"
         problem = "open to all networks without TLS, so that anyone can say it is a switch"
-        found.append(f"{file.file}: listen.openflow: {file.openflow}: {problem}; {hint}")
+        sentences.append(f"{file.file}: listen.openflow: {file.openflow}: {problem}; {hint}")
     if _everywhere(file.http):
         hint = "listen at 127.0.0.1, or at the address of the management network"
-        found.append(f"{file.file}: listen.http: {file.http}: the pages are open to all networks; {hint}")
+        sentences.append(f"{file.file}: listen.http: {file.http}: the pages are open to all networks; {hint}")
     if file.tls is not None:
         mode = file.tls.key.stat().st_mode
         if mode & (stat.S_IROTH | stat.S_IWOTH):
             problem = f"mode {stat.S_IMODE(mode):04o}: others on this machine can use the private key"
-            found.append(f"{file.file}: tls.key: {file.tls.key}: {problem}; chmod 600 {file.tls.key}")
-    return found
+            sentences.append(f"{file.file}: tls.key: {file.tls.key}: {problem}; chmod 600 {file.tls.key}")
+    return sentences
 
 
 def _everywhere(address: str) -> bool:

@@ -55,7 +55,7 @@ def parse(text: str, file: str) -> FabricFile:
     weights = planning.one_of("weights", "capacity", policy.names(), meaning)
     recipes = [recipe for kind in kinds() for recipe in kind.recipes]
     recipe_meaning = "How a weighted group is written into Open vSwitch: [recipes](deploy.md#recipes)."
-    found = FabricFile(
+    fabric = FabricFile(
         file=file,
         text=text,
         topology=topology,
@@ -85,20 +85,20 @@ def parse(text: str, file: str) -> FabricFile:
     )
     for part in (planning, listen, measure, settings):
         part.end()
-    _check(found)
-    policy.build(weights, found)
-    return found
+    _check(fabric)
+    policy.build(weights, fabric)
+    return fabric
 
 
-def _check(found: FabricFile) -> None:
+def _check(fabric: FabricFile) -> None:
     """Checks what no key says by itself."""
-    file = found.file
-    for name in found.topology.switches:
-        if name not in found.switches:
+    file = fabric.file
+    for name in fabric.topology.switches:
+        if name not in fabric.switches:
             raise AnabranchError(f"{file}: switch.{name}: missing; give its table, as in [switch.{name}]")
     for kind in kinds():
-        kind.check(found)
-    refuse_overlaps(found.file, found.prefixes, found.addresses)
+        kind.check(fabric)
+    refuse_overlaps(fabric.file, fabric.prefixes, fabric.addresses)
 
 
 def refuse_overlaps(file: str, behind: Networks, at: Networks) -> None:
@@ -124,11 +124,11 @@ def refuse_overlaps(file: str, behind: Networks, at: Networks) -> None:
 
 def _pages(settings: Settings) -> str:
     meaning = "Address of the [pages](control.md#pages)."
-    found = settings.text("http", PAGES, meaning, values=f'`HOST:PORT`, or `"{NO_PAGES}"`')
-    host, _, port = found.rpartition(":")
-    if found != NO_PAGES and not (host and port.isdecimal() and int(port) < 1 << 16):
-        settings.refuse("http", found, f'not HOST:PORT; give both, as in {PAGES}, or "{NO_PAGES}"')
-    return "" if found == NO_PAGES else found
+    address = settings.text("http", PAGES, meaning, values=f'`HOST:PORT`, or `"{NO_PAGES}"`')
+    host, _, port = address.rpartition(":")
+    if address != NO_PAGES and not (host and port.isdecimal() and int(port) < 1 << 16):
+        settings.refuse("http", address, f'not HOST:PORT; give both, as in {PAGES}, or "{NO_PAGES}"')
+    return "" if address == NO_PAGES else address
 
 
 def _tls(settings: Settings) -> Tls | None:
@@ -143,31 +143,31 @@ def _tls(settings: Settings) -> Tls | None:
     for key, value in files.items():
         if not value:
             raise AnabranchError(f"{settings.file}: tls.{key}: missing; give the name of a PEM file")
-    found = Tls(**{key: Path(value) for key, value in files.items()})
+    tls = Tls(**{key: Path(value) for key, value in files.items()})
     try:
-        found.context(server=False)
+        tls.context(server=False)
     except AnabranchError as error:
         raise AnabranchError(f"{settings.file}: {error}") from None
-    return found
+    return tls
 
 
 def _damping(settings: Settings) -> Damping | None:
     use = settings.flag("use", True, "Whether links that flap are left down.")
     suppress_meaning = "Penalty from which a link is left down. Every loss adds 1."
     reuse_meaning = "Penalty below which the link is used again; less than `suppress`."
-    found = Damping(
+    damping = Damping(
         suppress=settings.number("suppress", 4.0, 1.0, 1000.0, suppress_meaning),
         reuse=settings.number("reuse", 1.0, 0.01, 1000.0, reuse_meaning),
         half_life_s=settings.duration_s("half_life", 5.0, 0.01, 3600, "Time in which a penalty halves."),
     )
-    if found.reuse >= found.suppress:
-        settings.refuse("reuse", found.reuse, f"not below suppress, {found.suppress:g}; give less")
+    if damping.reuse >= damping.suppress:
+        settings.refuse("reuse", damping.reuse, f"not below suppress, {damping.suppress:g}; give less")
     settings.end()
-    return found if use else None
+    return damping if use else None
 
 
 def _switches(settings: Settings, topology: Topology) -> dict[str, SwitchFile]:
-    found, known = {}, {kind.datapath: kind for kind in kinds()}
+    switches, known = {}, {kind.datapath: kind for kind in kinds()}
     for name in _named(settings, topology, topology.switches, "switch"):
         table = settings.table(name)
         ports_meaning = 'Interface by neighbour, as in `{ spine0 = "eth49" }`.'
@@ -175,9 +175,9 @@ def _switches(settings: Settings, topology: Topology) -> dict[str, SwitchFile]:
         names = interfaces(ports, name, topology)
         meaning = "; ".join(f'`"{kind.datapath}"` is {kind.about}' for kind in kinds())
         kind = known[table.one_of("datapath", kinds()[0].datapath, known, f"{meaning}.")]
-        found[name] = SwitchFile(name, kind.target, kind.keys(table, name), names)
+        switches[name] = SwitchFile(name, kind.target, kind.keys(table, name), names)
         table.end()
-    return found
+    return switches
 
 
 def interfaces(settings: Settings, switch: str, topology: Topology) -> dict[End, str]:
@@ -189,22 +189,22 @@ def interfaces(settings: Settings, switch: str, topology: Topology) -> dict[End,
     """
     ends = [topology.ends[port] for port in topology.ports_of[switch]]
     neighbours = list(dict.fromkeys(end.neighbour for end in ends))
-    found: dict[End, str] = {}
+    by_end: dict[End, str] = {}
     for neighbour in _named(settings, topology, neighbours, f"neighbour of {switch}"):
         meaning = "Interface towards that neighbour; a list for parallel links."
         names = settings.texts(neighbour, meaning, values="a name, or a list of names", otherwise=REQUIRED)
         links = [end for end in ends if end.neighbour == neighbour]
         if len(names) != len(links):
             settings.refuse(neighbour, names, f"{len(links)} links lead there; give {len(links)} interfaces")
-        found |= dict(zip(links, names, strict=True))
+        by_end |= dict(zip(links, names, strict=True))
     for end in ends:
-        if end not in found:
+        if end not in by_end:
             hint = f'give the interface, as in ports = {{ {end.neighbour} = "{switch}-{end.neighbour}" }}'
             raise AnabranchError(f"{settings.file}: {settings.path}.{end.neighbour}: missing; {hint}")
-    if len({name[:PORT_NAME_MAX] for name in found.values()}) < len(found):
+    if len({name[:PORT_NAME_MAX] for name in by_end.values()}) < len(by_end):
         problem = f"an interface stands there twice; each link has its own, told by {PORT_NAME_MAX} characters"
-        raise AnabranchError(f"{settings.file}: {settings.path}: {', '.join(found.values())}: {problem}")
-    return found
+        raise AnabranchError(f"{settings.file}: {settings.path}: {', '.join(by_end.values())}: {problem}")
+    return by_end
 
 
 def _named(settings: Settings, topology: Topology, known: Sequence[str], what: str) -> list[str]:
@@ -217,7 +217,7 @@ def _named(settings: Settings, topology: Topology, known: Sequence[str], what: s
 
 
 def _networks(table: Settings, key: str, meaning: str, *, host: bool) -> tuple[Network, ...]:
-    found: list[Network] = []
+    networks: list[Network] = []
     for text in table.texts(key, meaning, values=f"a list of {key}", otherwise="none"):
         try:
             network = ipaddress.ip_network(text, strict=True)
@@ -225,9 +225,9 @@ def _networks(table: Settings, key: str, meaning: str, *, host: bool) -> tuple[N
             table.refuse(key, text, f"{error}; give it as {'10.1.0.1' if host else '10.1.0.0/24'}")
         if host and network.prefixlen != network.max_prefixlen:
             table.refuse(key, text, "a prefix; give an address, as in 10.1.0.1")
-        found.append(network)
+        networks.append(network)
     table.end()
-    return tuple(found)
+    return tuple(networks)
 
 
 def prefixes(settings: Settings, topology: Topology) -> dict[str, tuple[Network, ...]]:

@@ -98,9 +98,9 @@ class Network:
             number = self._take(switch, port)
         return self._judge([self._link_of[number]] if number is not None else ())
 
-    def interfaces(self, switches: Iterable[str], found: Iterable[Interface]) -> bool:
+    def interfaces(self, switches: Iterable[str], described: Iterable[Interface]) -> bool:
         """Takes what the database of some switches says."""
-        rows = {interface.name[:PORT_NAME_MAX]: interface for interface in found}
+        rows = {interface.name[:PORT_NAME_MAX]: interface for interface in described}
         touched = []
         for switch in switches:
             for name, number in self._names[switch].items():
@@ -145,7 +145,7 @@ class Network:
 
     def _judge(self, links: Iterable[int]) -> bool:
         """Judges some links anew, by number; answers whether one of them is not as it was."""
-        found = False
+        has_changed = False
         for index in set(links):
             port, other = self.topology.links[index]
             was, now = self._raw_up[index], not (self._down(port) or self._down(other))
@@ -155,8 +155,8 @@ class Network:
             old, new = self._links[index], self._describe(index)
             self._links[index] = new
             self._report_change(old, new)
-            found = found or (old.up, old.rate_bps) != (new.up, new.rate_bps)
-        return found
+            has_changed = has_changed or (old.up, old.rate_bps) != (new.up, new.rate_bps)
+        return has_changed
 
     def wakes_s(self) -> float | None:
         """When to `refresh` by itself, on the clock; None if nothing waits."""
@@ -206,10 +206,10 @@ class Network:
 
     def _rate_bps(self, port: int) -> list[int]:
         end = self._ends[port]
-        said = [self.topology.rate_bps[port], end.speed_bps]
+        rates = [self.topology.rate_bps[port], end.speed_bps]
         if end.interface is not None:
-            said += [end.interface.link_speed_bps, end.interface.rate_bps]
-        return [rate for rate in said if rate > 0]
+            rates += [end.interface.link_speed_bps, end.interface.rate_bps]
+        return [rate for rate in rates if rate > 0]
 
     def _describe(self, index: int) -> LinkState:
         port, other = self.topology.links[index]

@@ -23,13 +23,13 @@ class RuleRates:
     def measured(self, switch: str, counters: Iterable[FlowCounters]) -> None:
         """Takes a reading of the rules of one switch that count."""
         now_s = self._clock()
-        found = {(one.table, one.priority, one.match): one.bytes_ for one in counters}
+        bytes_by_rule = {(one.table, one.priority, one.match): one.bytes_ for one in counters}
         before_s, before = self._read.get(switch, (now_s, {}))
-        self._read[switch] = now_s, found
+        self._read[switch] = now_s, bytes_by_rule
         if now_s > before_s:
             # A rule that is new, or was created anew, has counted from zero.
-            since = {key: count - before.get(key, 0) for key, count in found.items()}
-            grown = {key: found[key] if count < 0 else count for key, count in since.items()}
+            since = {key: count - before.get(key, 0) for key, count in bytes_by_rule.items()}
+            grown = {key: bytes_by_rule[key] if count < 0 else count for key, count in since.items()}
             self._bps[switch] = {(switch, key): 8 * count / (now_s - before_s) for key, count in grown.items()}
 
     def forget(self, switch: str) -> None:

@@ -82,7 +82,7 @@ class Rules:
         if before and before[0] is weights and before[1] == numbers:
             return before[2]
         same = kept = before is not None and before[1] == numbers
-        made = []
+        groups = []
         for leaf in self._topology.leaf_index:
             if leaf != name:
                 last = self._leaves.get((name, leaf))
@@ -91,14 +91,14 @@ class Rules:
                 now = last if last and kept and last.members == ways else self._leaf(name, leaf, view, ways, last)
                 same = same and now is last
                 self._leaves[name, leaf] = now
-                made.append(now)
+                groups.append(now)
         if before and same:
             plan = before[2]
         else:
             forwarding = self._forwarding[name]
             hosts = forwarding.hosts(self._file.switches[name], self._hosts(numbers))
-            desired = forwarding.joined([hosts, *(one.content for one in made)])
-            plan = SwitchPlan(desired, tuple(one.planned for one in made))
+            desired = forwarding.joined([hosts, *(one.content for one in groups)])
+            plan = SwitchPlan(desired, tuple(one.planned for one in groups))
         self._plans[name] = weights, numbers, plan
         return plan
 
@@ -147,10 +147,10 @@ class Weigher:
     def weigh(self, up: Sequence[bool], rate_bps: Sequence[int]) -> Weights:
         """The same object for a switch as last time says that nothing changed there."""
         nodes = self._topology.nodes
-        found: dict[int, list[tuple[list[int], list[tuple[int, int]]]]] = {}
+        by_group: dict[int, list[tuple[list[int], list[tuple[int, int]]]]] = {}
         for switch, leaves, members in self._topology.fabric.groups(list(up), list(rate_bps), self._by_capacity):
-            found.setdefault(switch, []).append((leaves, members))
-        for switch, rows in found.items():
+            by_group.setdefault(switch, []).append((leaves, members))
+        for switch, rows in by_group.items():
             if self._rows.get(switch) != rows:
                 self._weights[switch] = {
                     nodes[leaf].name: ways
@@ -159,5 +159,5 @@ class Weigher:
                     for leaf in leaves
                     if leaf != switch
                 }
-        self._rows = found
-        return {nodes[switch].name: self._weights[switch] for switch in found}
+        self._rows = by_group
+        return {nodes[switch].name: self._weights[switch] for switch in by_group}

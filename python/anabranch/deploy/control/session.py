@@ -158,7 +158,7 @@ class Session(ABC, Generic[State]):
 
     def state(self) -> SwitchState:
         """The switch, for the snapshot."""
-        found, record = self.change(), self.record
+        change, record = self.change(), self.record
         flows, groups, meters = self._counts()
         return SwitchState(
             name=self.name,
@@ -167,7 +167,7 @@ class Session(ABC, Generic[State]):
             datapath_id=record.datapath_id,
             changed_s=record.changed_s,
             last_error=record.last_error,
-            differences=len(found) if found else 0,
+            differences=len(change) if change else 0,
             refused=self.refused,
             flows=flows,
             groups=groups,

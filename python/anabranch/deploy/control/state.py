@@ -137,5 +137,5 @@ class Snapshot:
     @property
     def converged(self) -> bool:
         """Whether every switch is connected and holds exactly the plan, and that is of the network as it is."""
-        held = all(switch.connected and not switch.differences for switch in self.switches)
-        return self.plans > 0 and held and not self.unplanned
+        is_converged = all(switch.connected and not switch.differences for switch in self.switches)
+        return self.plans > 0 and is_converged and not self.unplanned

@@ -50,16 +50,16 @@ class Topology:
 
     def _ends(self, from_: list[int], to: list[int]) -> tuple[End, ...]:
         """Names the ports; the parallel links of two nodes have the same numbers at both ends."""
-        found: dict[int, End] = {}
+        ends: dict[int, End] = {}
         seen: dict[tuple[int, int], int] = {}
         for port, (node, neighbour) in enumerate(zip(from_, to, strict=True)):
-            if port in found:
+            if port in ends:
                 continue
             pair = min(node, neighbour), max(node, neighbour)
             parallel = seen[pair] = seen.get(pair, -1) + 1
-            found[port] = End(self.nodes[node].name, self.nodes[neighbour].name, parallel)
-            found[self.reverse[port]] = End(self.nodes[neighbour].name, self.nodes[node].name, parallel)
-        return tuple(found[port] for port in range(len(from_)))
+            ends[port] = End(self.nodes[node].name, self.nodes[neighbour].name, parallel)
+            ends[self.reverse[port]] = End(self.nodes[neighbour].name, self.nodes[node].name, parallel)
+        return tuple(ends[port] for port in range(len(from_)))
 
     @cached_property
     def port(self) -> dict[End, int]:
@@ -69,10 +69,10 @@ class Topology:
     @cached_property
     def ports_of(self) -> dict[str, tuple[int, ...]]:
         """The ports of every node, ascending."""
-        found: dict[str, list[int]] = {node.name: [] for node in self.nodes}
+        ports: dict[str, list[int]] = {node.name: [] for node in self.nodes}
         for number, end in enumerate(self.ends):
-            found[end.node].append(number)
-        return {name: tuple(numbers) for name, numbers in found.items()}
+            ports[end.node].append(number)
+        return {name: tuple(numbers) for name, numbers in ports.items()}
 
     @cached_property
     def switches(self) -> tuple[str, ...]:
@@ -88,11 +88,11 @@ class Topology:
     @cached_property
     def leaf_of(self) -> dict[str, tuple[int, ...]]:
         """The ports of switches towards each host."""
-        found: dict[str, list[int]] = {node.name: [] for node in self.nodes if node.tier == HOST}
+        leaves: dict[str, list[int]] = {node.name: [] for node in self.nodes if node.tier == HOST}
         for number, end in enumerate(self.ends):
-            if end.neighbour in found:
-                found[end.neighbour].append(number)
-        return {name: tuple(numbers) for name, numbers in found.items()}
+            if end.neighbour in leaves:
+                leaves[end.neighbour].append(number)
+        return {name: tuple(numbers) for name, numbers in leaves.items()}
 
     def is_host(self, name: str) -> bool:
         """Whether a node is a host."""

@@ -44,12 +44,12 @@ class Agent:
             AnabranchError: the source cannot be read or says nothing sensible, or nft refuses; what is installed stays.
 
         """
-        said = self._said()
-        if said == self._read:
+        answer = self._fetch()
+        if answer == self._read:
             return False
         addresses = [] if self._leaf is not None else marking.own_addresses(enter=self._enter)
         try:
-            text = said.decode()
+            text = answer.decode()
         except UnicodeDecodeError as error:
             raise AnabranchError(f"{self._source}: {error}; it must be JSON in UTF-8") from None
         marks = marking.marks_of(text, leaf=self._leaf, addresses=addresses)
@@ -60,7 +60,7 @@ class Agent:
             self._say(
                 "; ".join(f"{prefix}: {len(row)} labels" for prefix, row in marks.labels) or "no labels: no marks"
             )
-        self._read = said
+        self._read = answer
         return changed
 
     def run(self, poll_s: float, devices: Sequence[str] = ()) -> None:
@@ -98,16 +98,16 @@ class Agent:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _said(self) -> bytes:
+    def _fetch(self) -> bytes:
         """Current text of the source."""
         try:
             if isinstance(self._source, Path):
                 return self._source.read_bytes()
             with urllib.request.urlopen(self._source, timeout=TIMEOUT_S) as answer:
-                said: bytes = answer.read(ANSWER_MAX_BYTES + 1)
+                text: bytes = answer.read(ANSWER_MAX_BYTES + 1)
         except (OSError, ValueError) as error:
             # URLError and sockets' errors are OSErrors; ValueError is a URL that is none.
             raise AnabranchError(f"{self._source}: {error}; is the controller there?") from None
-        if len(said) > ANSWER_MAX_BYTES:
+        if len(text) > ANSWER_MAX_BYTES:
             raise AnabranchError(f"{self._source}: more than {ANSWER_MAX_BYTES} bytes; not a controller's slices.json")
-        return said
+        return text

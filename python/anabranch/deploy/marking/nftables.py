@@ -49,7 +49,7 @@ class Marks:
             AnabranchError: a text is no IPv4 prefix, or a label is not from 1 to 63.
 
         """
-        found = []
+        marks = []
         for prefix, numbers in labels.items():
             try:
                 network = ipaddress.IPv4Network(prefix)
@@ -60,9 +60,9 @@ class Marks:
                 if isinstance(label, bool) or not isinstance(label, int) or not 1 <= label <= LABEL_MAX:
                     raise AnabranchError(f"labels: {prefix}: {label!r}: not a label; they are 1 to {LABEL_MAX}")
             if row:
-                found.append((network, row))
-        found.sort(key=lambda entry: (-entry[0].prefixlen, entry[0]))
-        return cls(tuple((str(network), row) for network, row in found))
+                marks.append((network, row))
+        marks.sort(key=lambda entry: (-entry[0].prefixlen, entry[0]))
+        return cls(tuple((str(network), row) for network, row in marks))
 
 
 def marks_of(text: str, *, leaf: str | None, addresses: Sequence[str]) -> Marks:
@@ -75,10 +75,10 @@ def marks_of(text: str, *, leaf: str | None, addresses: Sequence[str]) -> Marks:
 
     """
     try:
-        said = json.loads(text)
-        if said["format"] != 1:
-            raise ValueError(f"format {said['format']!r}, not 1")
-        leaves = {name: (list(entry["prefixes"]), dict(entry["labels"])) for name, entry in said["leaves"].items()}
+        document = json.loads(text)
+        if document["format"] != 1:
+            raise ValueError(f"format {document['format']!r}, not 1")
+        leaves = {name: (list(entry["prefixes"]), dict(entry["labels"])) for name, entry in document["leaves"].items()}
         nets = {name: [ipaddress.IPv4Network(prefix) for prefix in entry[0]] for name, entry in leaves.items()}
         if not all(isinstance(row, list) for _, labels in leaves.values() for row in labels.values()):
             raise TypeError("labels are lists")

@@ -86,14 +86,14 @@ class Connection:
 
         """
         for _ in range(DUMP_ATTEMPTS):
-            found, whole = [], True
+            messages, whole = [], True
             for flags, data in self._exchange(message, kind, REQUEST | DUMP):
                 whole &= not flags & DUMP_INTERRUPTED
                 one = type(message)(data)
                 one.decode()
-                found.append(one)
+                messages.append(one)
             if whole:
-                return found
+                return messages
         raise AnabranchError("kernel: its tables change while they are read; try again when they are quiet")
 
     def _exchange(self, message: Any, kind: int, flags: int) -> Iterator[tuple[int, bytes]]:

@@ -46,12 +46,12 @@ NO_NEXTHOP = 0xFFFF_FFFF
 
 def devices(connection: Connection) -> list[Device]:
     """All devices of the namespace."""
-    found = []
+    links = []
     for message in connection.dump(ifinfmsg(), RTM_GETLINK):
         flags = int(message["flags"])
         name, alias = str(message.get_attr("IFLA_IFNAME")), str(message.get_attr("IFLA_IFALIAS") or "")
-        found.append(Device(int(message["index"]), name, bool(flags & IFF_UP), bool(flags & IFF_LOWER_UP), alias))
-    return found
+        links.append(Device(int(message["index"]), name, bool(flags & IFF_UP), bool(flags & IFF_LOWER_UP), alias))
+    return links
 
 
 def nexthops(connection: Connection, known: Iterable[Device]) -> tuple[list[Nexthop], list[NexthopGroup]]:
@@ -73,13 +73,13 @@ def nexthops(connection: Connection, known: Iterable[Device]) -> tuple[list[Next
 
 def routes(connection: Connection, protocol: int = 0) -> list[Route]:
     """The routes that a protocol made, or all, in all tables."""
-    found = []
+    entries = []
     for version in FAMILIES:
         asked = rtmsg()
         asked["family"], asked["protocol"] = FAMILIES[version], protocol
         for message in connection.dump(asked, RTM_GETROUTE):
             packed = message.get_attr("RTA_DST") or bytes(4 if version == 4 else 16)
-            found.append(
+            entries.append(
                 Route(
                     prefix_of(bytes(packed), int(message["dst_len"])),
                     int(message.get_attr("RTA_TABLE") or message["table"]),
@@ -88,7 +88,7 @@ def routes(connection: Connection, protocol: int = 0) -> list[Route]:
                     int(message["protocol"]),
                 )
             )
-    return [route for route in found if protocol in (0, route.protocol)]
+    return [route for route in entries if protocol in (0, route.protocol)]
 
 
 def buckets(connection: Connection, group_id: int) -> list[int]:

@@ -140,9 +140,9 @@ class LinkMonitor:
             if before is not None:
                 yield self._gone(before)
             return
-        said = dict(attributes(data, HEADER.size + LINK.size))
+        values = dict(attributes(data, HEADER.size + LINK.size))
         name, alias = (
-            said.get(kind, b"").rstrip(b"\0").decode(errors="replace") for kind in (IFLA_IFNAME, IFLA_IFALIAS)
+            values.get(kind, b"").rstrip(b"\0").decode(errors="replace") for kind in (IFLA_IFNAME, IFLA_IFALIAS)
         )
         device = Device(number, name, bool(flags & IFF_UP), bool(flags & IFF_LOWER_UP), alias)
         if self._seen is not None:

@@ -21,8 +21,8 @@ def unusable(paths: Mapping[str, str], devices: Mapping[str, Device]) -> str:
         devices: all devices, by name.
 
     """
-    there = [path for path, name in paths.items() if name in devices]
+    present = [path for path, name in paths.items() if name in devices]
     missing = [f"{path} ({nearest(name, devices)})" for path, name in paths.items() if name not in devices]
-    parts = [f"without a carrier: {', '.join(there)}"] if there else []
+    parts = [f"without a carrier: {', '.join(present)}"] if present else []
     parts += [f"without a device: {', '.join(missing)}"] if missing else []
     return " and ".join(parts)

@@ -44,16 +44,16 @@ def look_up(
 
     """
     rows = _requests(protocol, destinations, source_ports, destination_ports)
-    found: list[tuple[int, Address | None]] = []
+    routes: list[tuple[int, Address | None]] = []
     for begin in range(0, len(rows), BATCH):
         batch = rows[begin : begin + BATCH]
         connection.socket.send(batch.tobytes())
         answers = 0
         while answers < len(batch):
             for _, type_, _, _, data in messages(connection.receive()):
-                found.append((0, None) if type_ == NLMSG_ERROR else _hop(data))
+                routes.append((0, None) if type_ == NLMSG_ERROR else _hop(data))
                 answers += 1
-    return found
+    return routes
 
 
 def _requests(

@@ -117,15 +117,15 @@ class Channel(asyncio.BufferedProtocol):
 
     async def write(self, messages: Iterable[bytes]) -> None:
         """Sends messages, as fast as the switch accepts them."""
-        held: list[bytes] = []
+        waiting: list[bytes] = []
         size = 0
         for one in messages:
-            held.append(one)
+            waiting.append(one)
             size += len(one)
             if size >= _WRITE:
-                await self._write(b"".join(held))
-                held, size = [], 0
-        await self._write(b"".join(held))
+                await self._write(b"".join(waiting))
+                waiting, size = [], 0
+        await self._write(b"".join(waiting))
 
     def ask_later(self, kind: int, body: bytes, reply: int, what: str) -> None:
         """Sends a request whose reply is not awaited; if none arrives, the connection ends."""

@@ -105,18 +105,18 @@ class Connection:
         self._channel.close()
 
     async def _ask(self, what: What, request: bytes, decode: Callable[[bytes], Iterable[T]]) -> list[T]:
-        found: list[T] = []
+        entries: list[T] = []
         for part in await self._channel.multipart(what, request):
             try:
-                found.extend(decode(part))
-                if len(found) > MOST:
+                entries.extend(decode(part))
+                if len(entries) > MOST:
                     raise ProtocolError(f"more than {MOST} {what.name.lower()}")
             except ProtocolError as error:
                 self._channel.close(error)
                 raise
             # Others have their turn between the parts of a long answer.
             await asyncio.sleep(0)
-        return found
+        return entries
 
     def _port_status(self, body: bytes) -> None:
         port, what = decode_port_status(body)

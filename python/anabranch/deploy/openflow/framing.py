@@ -58,7 +58,7 @@ class Frames:
     """Cuts a stream into messages; holds at most one incomplete message, besides the bytes it was just given."""
 
     def __init__(self) -> None:
-        self._held = bytearray()
+        self._rest = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """The messages that end in `data`.
@@ -67,7 +67,7 @@ class Frames:
             ProtocolError: a length that no message has.
 
         """
-        held = self._held
+        held = self._rest
         held += data
         at, end = 0, len(held)
         try:

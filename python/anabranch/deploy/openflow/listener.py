@@ -165,18 +165,18 @@ async def _sockets(where: Address) -> list[socket.socket]:
     """Sockets, one for each address that a name has."""
     if where.kind == UNIX:
         return [_unix_socket(Path(where.host))]
-    found: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     loop = asyncio.get_running_loop()
     infos = await loop.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     try:
         for family, address in dict.fromkeys((info[0], info[4]) for info in infos):
-            found.append(socket.create_server(address, family=family, backlog=BACKLOG))
-            found[-1].setblocking(False)
+            sockets.append(socket.create_server(address, family=family, backlog=BACKLOG))
+            sockets[-1].setblocking(False)
     except OSError:
-        for each in found:
+        for each in sockets:
             each.close()
         raise
-    return found
+    return sockets
 
 
 def _unix_socket(path: Path) -> socket.socket:

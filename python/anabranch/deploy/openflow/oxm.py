@@ -154,12 +154,12 @@ def _one(data: bytes, at: int, end: int) -> _Oxm:
 
 
 def _each(data: bytes, at: int, end: int) -> list[_Oxm]:
-    found = []
+    fields = []
     while at < end:
         oxm = _one(data, at, end)
-        found.append(oxm)
+        fields.append(oxm)
         at += len(oxm.data)
-    return found
+    return fields
 
 
 def _named(oxm: _Oxm) -> list[tuple[str, int, int]]:

@@ -83,9 +83,9 @@ def _reason(error: OSError) -> str:
         if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
             return "it shows no certificate; ovs-vsctl set-ssl KEY CERTIFICATE AUTHORITY"
         if "ALERT" in reason:
-            said = reason.partition("ALERT_")[2].replace("_", " ").lower()
+            alert = reason.partition("ALERT_")[2].replace("_", " ").lower()
             hint = "give it our authority: ovs-vsctl set-ssl KEY CERTIFICATE AUTHORITY"
-            return f"it refuses our certificate ({said}); {hint}"
+            return f"it refuses our certificate ({alert}); {hint}"
         if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "UNKNOWN_PROTOCOL"):
             return "it does not speak TLS; ovs-vsctl set-controller BRIDGE ssl:HOST:PORT"
         if reason in ("UNSUPPORTED_PROTOCOL", "VERSION_TOO_LOW"):

@@ -26,12 +26,12 @@ Sizes = npt.NDArray[np.uint64]
 """Bytes of each connection on the wire, shape (connections,)."""
 
 
-def show(found: Sequence[Explanation], asked: Group, sizes: Sizes | None, console: Console) -> None:
+def show(explanations: Sequence[Explanation], asked: Group, sizes: Sizes | None, console: Console) -> None:
     """Prints the path of every connection in a group; `sizes` where a trace tells them."""
     paths = len(asked.weights)
-    rows = [(one.connection, one.steps, ("path", _end(one, paths))) for one in found]
+    rows = [(one.connection, one.steps, ("path", _end(one, paths))) for one in explanations]
     shares = {}
-    for one, (_, _, (_, end)) in zip(found, rows, strict=True):
+    for one, (_, _, (_, end)) in zip(explanations, rows, strict=True):
         if one.path is not None:
             shares[end] = float(asked.asked[one.path - 1])
     _print(rows, sizes, shares, console)
@@ -88,20 +88,20 @@ def _sums(rows: Sequence[Row], sizes: Sizes | None, asked: Mapping[str, float], 
     number = {name: index for index, name in enumerate(names)}
     places = [number[end] for end in ends]
     counts = np.bincount(places)
-    carried = None if sizes is None else np.bincount(places, sizes.astype(np.float64))
+    bytes_by_path = None if sizes is None else np.bincount(places, sizes.astype(np.float64))
     table = plain_table(
         (rows[0][2][0], False),
         *([("asked, %", True)] if asked else []),
         ("connections", True),
         ("%", True),
-        *([("bytes", True), ("%", True)] if carried is not None else []),
+        *([("bytes", True), ("%", True)] if bytes_by_path is not None else []),
     )
     for index, name in enumerate(names):
         cells = [f"{100 * asked[name]:.2f}" if name in asked else "-"] if asked else []
         cells += [f"{counts[index]:,}", f"{100 * counts[index] / len(rows):.2f}"]
-        if carried is not None:
-            share = f"{100 * carried[index] / carried.sum():.2f}" if carried.any() else "-"
-            cells += [f"{carried[index]:,.0f}", share]
+        if bytes_by_path is not None:
+            share = f"{100 * bytes_by_path[index] / bytes_by_path.sum():.2f}" if bytes_by_path.any() else "-"
+            cells += [f"{bytes_by_path[index]:,.0f}", share]
         table.add_row(name, *cells)
     console.print()
     console.print(table)

@@ -62,10 +62,10 @@ def plan(
         AnabranchError: an unknown target, or a weight over the limit of a target that was asked for.
 
     """
-    found = []
+    forecasts = []
     for name in dict.fromkeys(names) or registry.TARGETS:
         one, kind = registry.target(name), registry.option_class(name, FORECAST)
         given = (options or {}).get(name) or (kind() if kind is not None else None)
-        found.append(one.forecast(group, given, bound_pct, strict=bool(names)))
+        forecasts.append(one.forecast(group, given, bound_pct, strict=bool(names)))
     bound = BOUND_PCT if bound_pct is None else bound_pct
-    return Forecasts(group, [target for target in found if target.recipes], bound)
+    return Forecasts(group, [target for target in forecasts if target.recipes], bound)

@@ -115,11 +115,11 @@ class OnTraffic:
     @cached_property
     def best(self) -> tuple[Forecast, Outcome]:
         """The recommended recipe of the first target that has one which chance explains; else that with least error."""
-        found = [
+        fitting = [
             (target, self.recommended(row)) for target, row in zip(self.forecasts.targets, self.outcomes, strict=True)
         ]
-        explained = [pair for pair in found if self.explained(pair[1])]
-        return explained[0] if explained else min(found, key=lambda pair: pair[1].expected_pct)
+        explained = [pair for pair in fitting if self.explained(pair[1])]
+        return explained[0] if explained else min(fitting, key=lambda pair: pair[1].expected_pct)
 
     def explained(self, outcome: Outcome) -> bool:
         """Whether a recipe's error over these connections is what an ideal hash would have, too.
@@ -133,8 +133,8 @@ class OnTraffic:
     @property
     def record(self) -> dict[str, Any]:
         """The forecasts as plain data, with the trace and the outcome of each recipe."""
-        found = self.forecasts.record
-        found["trace"] = {
+        document = self.forecasts.record
+        document["trace"] = {
             "name": self.trace.name,
             "connections": len(self.trace),
             "bytes": int(self.trace.bytes.sum()),
@@ -143,12 +143,12 @@ class OnTraffic:
             "byte_floor_mape_pct": self.byte_floor_pct,
             "largest_connection_share": self.largest_share,
         }
-        for target, outcomes in zip(found["targets"], self.outcomes, strict=True):
+        for target, outcomes in zip(document["targets"], self.outcomes, strict=True):
             target["recommended"] = self.recommended(outcomes).recipe.name
             for recipe, outcome in zip(target["recipes"], outcomes, strict=True):
                 recipe["on_trace"] = outcome.as_dict()
         target, outcome = self.best
-        return found | {"recommended": {"target": target.name, "recipe": outcome.recipe.name}}
+        return document | {"recommended": {"target": target.name, "recipe": outcome.recipe.name}}
 
     def _outcome(self, recipe: Recipe, reading: Reading | None) -> Outcome:
         tuples = captured(self.trace)
@@ -167,10 +167,10 @@ class OnTraffic:
         if not known.any():
             return Outcome(recipe, expected, None, None, unknown, outside, portless, (0, 0))
         counts = _by_path(paths[known], np.ones(known.sum()), len(recipe.asked))
-        carried = _by_path(paths[known], self.trace.bytes[known], len(recipe.asked))
+        bytes_by_path = _by_path(paths[known], self.trace.bytes[known], len(recipe.asked))
         up = np.array(self.forecasts.group.up)
-        lost = int(counts[~up].sum()), int(carried[~up].sum())
-        living = np.where(up, counts, 0).tolist(), np.where(up, carried, 0).tolist()
+        lost = int(counts[~up].sum()), int(bytes_by_path[~up].sum())
+        living = np.where(up, counts, 0).tolist(), np.where(up, bytes_by_path, 0).tolist()
         return Outcome(recipe, expected, *living, unknown, outside, portless, lost)
 
 

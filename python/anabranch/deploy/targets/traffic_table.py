@@ -24,25 +24,24 @@ from anabranch.files.units import pct
 from anabranch.simulate.stats.size_classes import bytes_text
 
 
-def show(found: OnTraffic, console: Console) -> None:
+def show(on_traffic: OnTraffic, console: Console) -> None:
     """Prints what each recipe of each target makes of the connections, and the recommended one with what to paste."""
-    group, trace = found.forecasts.group, found.trace
+    group, trace = on_traffic.forecasts.group, on_traffic.trace
     show_asked(group, console)
     console.print(
         f"{trace.name}: {len(trace):,} connections, each direction for itself, {bytes_text(trace.bytes.sum())}",
         markup=False,
     )
-    low, high = found.band_pct
-    ideal = f"an ideal hash is off by {pct(found.floor_pct)} % on average ({pct(low)} to {pct(high)} in 95 of 100)"
-    if found.byte_floor_pct is not None and found.largest_share is not None:
-        ideal += (
-            f", {pct(found.byte_floor_pct)} % by bytes, {pct(100 * found.largest_share)} % of which are one connection"
-        )
+    low, high = on_traffic.band_pct
+    ideal = f"an ideal hash is off by {pct(on_traffic.floor_pct)} % on average ({pct(low)} to {pct(high)} in 95 of 100)"
+    if on_traffic.byte_floor_pct is not None and on_traffic.largest_share is not None:
+        ideal += f", {pct(on_traffic.byte_floor_pct)} % by bytes, "
+        ideal += f"{pct(100 * on_traffic.largest_share)} % of which are one connection"
     console.print(ideal, markup=False, soft_wrap=True)
-    for target, outcomes in zip(found.forecasts.targets, found.outcomes, strict=True):
+    for target, outcomes in zip(on_traffic.forecasts.targets, on_traffic.outcomes, strict=True):
         console.print()
         console.print(Text(target.title, style="bold"))
-        console.print(_outcomes(found, outcomes))
+        console.print(_outcomes(on_traffic, outcomes))
         show_refused(target, console)
         unknown = {one.recipe.name: one.unknown for one in outcomes if one.unknown}
         if unknown:
@@ -58,12 +57,12 @@ def show(found: OnTraffic, console: Console) -> None:
         for holds in hashes:
             names = [one.recipe.name for one in outcomes if one.recipe.own_hash and one.recipe.own_hash.holds == holds]
             console.print(f"  {', '.join(names)}: {holds}", style="dim", markup=False)
-    target, best = found.best
+    target, best = on_traffic.best
     console.print()
     console.print(Text(f"Recommended: {target.title}", style="bold"))
     if len(group.weights) <= PATHS_SHOWN and best.connections is not None:
         console.print(_paths(group, best))
-    if found.explained(best):
+    if on_traffic.explained(best):
         near = "; off by no more than an ideal hash"
     elif best.outside == len(trace):
         near = "; by its shares alone, for none of these connections comes to it"
@@ -86,7 +85,7 @@ def _show_reading(reading: Reading, outcomes: Sequence[Outcome], console: Consol
         console.print(f"  {line}", style="dim", markup=False)
 
 
-def _outcomes(found: OnTraffic, outcomes: Sequence[Outcome]) -> Table:
+def _outcomes(on_traffic: OnTraffic, outcomes: Sequence[Outcome]) -> Table:
     table = plain_table(
         ("\n", False),
         ("recipe\n", False),
@@ -97,10 +96,10 @@ def _outcomes(found: OnTraffic, outcomes: Sequence[Outcome]) -> Table:
         ("worst path\nby %", True),
         ("chance\nalone", False),
     )
-    best = found.recommended(outcomes)
+    best = on_traffic.recommended(outcomes)
     for one in outcomes:
-        error, explained = one.recipe.mape_pct, found.explained(one)
-        unexplained = "-" if one.without_path == len(found.trace) else "no"
+        error, explained = one.recipe.mape_pct, on_traffic.explained(one)
+        unexplained = "-" if one.without_path == len(on_traffic.trace) else "no"
         table.add_row(
             Text("*", "bold green") if one is best else "",
             one.recipe.name,

@@ -10,7 +10,7 @@ import numpy as np
 
 from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.backends.backend import Backend
-from anabranch.reproduce.claims.claim import Expected, FigureWanted
+from anabranch.reproduce.claims.claim import Expected, FigureRequest
 from anabranch.reproduce.claims.claims_file import load_expected
 from anabranch.reproduce.claims.group import Group
 from anabranch.reproduce.claims.measure import SCHEME_AXIS, CellMeasure, read_measure
@@ -35,7 +35,7 @@ class CellEvidence:
     """Values of a study in cells."""
 
     cells: Cells
-    wanted: Sequence[FigureWanted] = field(default_factory=list)
+    requests: Sequence[FigureRequest] = field(default_factory=list)
     usable: bool = True
 
     @property
@@ -64,10 +64,10 @@ class CellEvidence:
 
     def figures(self) -> Iterable[tuple[str, str, Figure]]:
         """The figures of the claims' file, by number."""
-        for number, wanted in enumerate(self.wanted, start=1):
-            drawn = _map(wanted, self.cells) if wanted.y else _series(wanted, self.cells)
+        for number, request in enumerate(self.requests, start=1):
+            drawn = _map(request, self.cells) if request.y else _series(request, self.cells)
             if drawn is not None:
-                yield str(number), wanted.title, drawn
+                yield str(number), request.title, drawn
 
     def measured(self) -> Iterable[tuple[str, int, str, float | None]]:
         """See `backend.Evidence`."""
@@ -107,68 +107,68 @@ class CellBackend(Backend):
         return expected, CellEvidence(cell_record.read(record, expected.quantities), expected.figures)
 
 
-def _series(wanted: FigureWanted, cells: Cells) -> Figure | None:
+def _series(request: FigureRequest, cells: Cells) -> Figure | None:
     """None where nothing was measured."""
     from anabranch.report.plot import measure_series
     from anabranch.report.plot.load_curves import Curve
 
-    _check_axes(wanted, cells)
-    labels = cells.axes[wanted.x]
+    _check_axes(request, cells)
+    labels = cells.axes[request.x]
     by_number = numeric(labels)
     curves = []
-    for series in cells.axes[wanted.series] if wanted.series else [None]:
-        held = {**wanted.at, wanted.series: series} if wanted.series else wanted.at
-        found = [_mean(wanted, cells, {**held, wanted.x: label}) for label in labels]
+    for series in cells.axes[request.series] if request.series else [None]:
+        fixed = {**request.at, request.series: series} if request.series else request.at
+        means = [_mean(request, cells, {**fixed, request.x: label}) for label in labels]
         x = [float(label) for label in labels] if by_number else [float(index) for index in range(len(labels))]
-        if any(mean is not None for mean, _ in found):
+        if any(mean is not None for mean, _ in means):
             name = "" if series is None else str(series)
-            curves.append(Curve(name, x, [mean for mean, _ in found], [half for _, half in found]))
+            curves.append(Curve(name, x, [mean for mean, _ in means], [half for _, half in means]))
     names = None if by_number else [str(label) for label in labels]
-    series = short(wanted.series) if wanted.series else ""
-    return measure_series.draw(curves, names, short(wanted.x), wanted.quantity.words, series) if curves else None
+    series = short(request.series) if request.series else ""
+    return measure_series.draw(curves, names, short(request.x), request.quantity.words, series) if curves else None
 
 
-def _map(wanted: FigureWanted, cells: Cells) -> Figure | None:
+def _map(request: FigureRequest, cells: Cells) -> Figure | None:
     """Ratios with their doubt: a number stands in brackets where its 95 % interval holds no difference."""
     from anabranch.report.plot import heat_map
 
-    assert wanted.y is not None
-    side = wanted.y
-    _check_axes(wanted, cells)
-    columns = [label for label in cells.axes[wanted.x] if wanted.x != SCHEME_AXIS or label != wanted.over]
-    found = [[_ratio(wanted, cells, {wanted.x: x, side: y}) for x in columns] for y in cells.axes[side]]
-    if not any(one for row in found for one in row):
+    assert request.y is not None
+    side = request.y
+    _check_axes(request, cells)
+    columns = [label for label in cells.axes[request.x] if request.x != SCHEME_AXIS or label != request.over]
+    grid = [[_ratio(request, cells, {request.x: x, side: y}) for x in columns] for y in cells.axes[side]]
+    if not any(one for row in grid for one in row):
         return None
-    ratios = [[one.value if one else None for one in row] for row in found]
-    doubtful = [[one is not None and _holds_none(one) for one in row] for row in found]
+    ratios = [[one.value if one else None for one in row] for row in grid]
+    doubtful = [[one is not None and _holds_none(one) for one in row] for row in grid]
     names = [str(label) for label in columns], [str(label) for label in cells.axes[side]]
-    return heat_map.draw(ratios, *names, (short(wanted.x), short(side)), doubtful)
+    return heat_map.draw(ratios, *names, (short(request.x), short(side)), doubtful)
 
 
-def _ratio(wanted: FigureWanted, cells: Cells, held: dict[str, Any]) -> Estimate | None:
-    of = {SCHEME_AXIS: held[SCHEME_AXIS]} if SCHEME_AXIS in held else {}
-    held = {axis: label for axis, label in {**wanted.at, **held}.items() if axis != SCHEME_AXIS}
-    at = {axis: [label] for axis, label in held.items()}
-    over = {SCHEME_AXIS: wanted.over}
-    return evaluate(CellMeasure(wanted.quantity, of=of, over=over, form="ratio", at=at), cells).mean
+def _ratio(request: FigureRequest, cells: Cells, fixed: dict[str, Any]) -> Estimate | None:
+    of = {SCHEME_AXIS: fixed[SCHEME_AXIS]} if SCHEME_AXIS in fixed else {}
+    fixed = {axis: label for axis, label in {**request.at, **fixed}.items() if axis != SCHEME_AXIS}
+    at = {axis: [label] for axis, label in fixed.items()}
+    over = {SCHEME_AXIS: request.over}
+    return evaluate(CellMeasure(request.quantity, of=of, over=over, form="ratio", at=at), cells).mean
 
 
 def _holds_none(one: Estimate) -> bool:
     return one.low is None or one.high is None or one.low <= 1.0 <= one.high
 
 
-def _check_axes(wanted: FigureWanted, cells: Cells) -> None:
-    for axis in filter(None, (wanted.x, wanted.y, wanted.series, *wanted.at)):
+def _check_axes(request: FigureRequest, cells: Cells) -> None:
+    for axis in filter(None, (request.x, request.y, request.series, *request.at)):
         if axis not in cells.axes:
-            raise AnabranchError(f"figure `{wanted.title}`: {axis}: no axis of the study")
+            raise AnabranchError(f"figure `{request.title}`: {axis}: no axis of the study")
 
 
-def _mean(wanted: FigureWanted, cells: Cells, held: dict[str, object]) -> tuple[float | None, float | None]:
+def _mean(request: FigureRequest, cells: Cells, fixed: dict[str, object]) -> tuple[float | None, float | None]:
     """Over seeds, and over the axes that the figure does not name, with half the width of the interval over seeds."""
     by_seed: dict[int, list[float]] = {}
     for (labels, seed, quantity), number in cells.numbers.items():
         of_cell = dict(zip(cells.axes, labels, strict=True))
-        if quantity == wanted.quantity and number is not None and held.items() <= of_cell.items():
+        if quantity == request.quantity and number is not None and fixed.items() <= of_cell.items():
             by_seed.setdefault(seed, []).append(number)
     means = np.array([float(np.mean(numbers)) for numbers in by_seed.values()])
     return (float(means.mean()), half_width(means)) if len(means) else (None, None)

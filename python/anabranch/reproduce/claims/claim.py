@@ -77,7 +77,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class FigureWanted:
+class FigureRequest:
     """A figure of the study: a quantity along one axis, a series for each value of another, or a map over both."""
 
     title: str
@@ -96,7 +96,7 @@ class Expected:
     """The file."""
 
     claims: list[Claim]
-    figures: list[FigureWanted]
+    figures: list[FigureRequest]
     source: str = ""
     """Publication."""
 
@@ -105,8 +105,8 @@ class Expected:
         """Everything that claims and figures measure of cells."""
         measures = [measure for claim in self.claims for measure in (claim.measure, claim.fair, *claim.fields.values())]
         measures += [theory.measure for claim in self.claims for theory in claim.theories]
-        found = [measure.quantity for measure in measures if isinstance(measure, CellMeasure)]
-        return list(dict.fromkeys([*found, *(figure.quantity for figure in self.figures)]))
+        named = [measure.quantity for measure in measures if isinstance(measure, CellMeasure)]
+        return list(dict.fromkeys([*named, *(figure.quantity for figure in self.figures)]))
 
 
 def half_digit(printed: object) -> float:

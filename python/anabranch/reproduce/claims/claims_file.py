@@ -18,7 +18,7 @@ from anabranch.reproduce.claims.claim import (
     Cause,
     Claim,
     Expected,
-    FigureWanted,
+    FigureRequest,
     TheoryClaim,
     half_digit,
 )
@@ -208,8 +208,8 @@ def _replaced(measured: Mapping[str, Any], smaller: Mapping[str, Any]) -> str:
 
 def _check(claim: Claim) -> None:
     """Refuses a claim without what its comparison needs."""
-    measure, bare = claim.measure, claim.low is None and claim.high is None
-    if claim.compare in ("value", "rank", "sign", "trials") and bare:
+    measure, is_unbounded = claim.measure, claim.low is None and claim.high is None
+    if claim.compare in ("value", "rank", "sign", "trials") and is_unbounded:
         raise ValueError("paper: missing; give paper = 5, paper = [8, 35], least = 36 or most = 5")
     if claim.factor is not None and (claim.factor <= 1 or claim.compare != "value"):
         raise ValueError(f"factor: {claim.factor:g}: give a factor above 1, with compare = `value`")
@@ -270,11 +270,11 @@ def _theory(row: Mapping[str, Any], classes: Mapping[str, SizeClass], read: Read
     return TheoryClaim(row["name"], row["what"], row["source"], low, high, read(row["measure"], classes))
 
 
-def _figure(row: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> FigureWanted:
+def _figure(row: Mapping[str, Any], classes: Mapping[str, SizeClass]) -> FigureRequest:
     _refuse_unknown(row, FIGURE_KEYS)
     own = ("title", "x", "series", "at", "y", "over")
     quantity = read_quantity({key: row[key] for key in row if key not in own}, classes)
     if ("y" in row) != ("over" in row) or ("y" in row and "series" in row):
         raise ValueError("y: a map has `y` and `over`, and no `series`; give both, or neither")
     at = dict(by_axis(row.get("at", {})))
-    return FigureWanted(row["title"], quantity, row["x"], row.get("series"), at, row.get("y"), row.get("over"))
+    return FigureRequest(row["title"], quantity, row["x"], row.get("series"), at, row.get("y"), row.get("over"))

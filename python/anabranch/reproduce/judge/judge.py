@@ -64,71 +64,79 @@ def judge(group: str, claim: Claim, evidence: Evidence, least_seeds: int = 2) ->
         return _line(group, claim, "-", _Verdict(INCOMPARABLE), claim.reason)
     if claim.compare == "order":
         return _order(group, claim, evidence)
-    found = evidence.estimates(claim.measure)
-    checked = against_theory(claim, found, evidence)
-    if found.mean is None:
-        missing = claim.reason if claim.compare == "none" else "; ".join(weightiest(found.missing))
+    estimates = evidence.estimates(claim.measure)
+    checked = against_theory(claim, estimates, evidence)
+    if estimates.mean is None:
+        missing = claim.reason if claim.compare == "none" else "; ".join(weightiest(estimates.missing))
         return _line(group, claim, "-", _Verdict(INCOMPARABLE if claim.compare == "none" else NOT_RUN), missing)
     fair = evidence.estimates(claim.fair).mean if claim.fair is not None else None
-    chosen = _chosen(claim.measure, found)
+    chosen = _chosen(claim.measure, estimates)
     if checked.check == FAILS:
         verdict = _Verdict(VOID, "", checked.text)
     else:
-        verdict = _compare(claim, chosen, found, fair, evidence)
+        verdict = _compare(claim, chosen, estimates, fair, evidence)
         # Times repeat on the machine, and exact values need no repetition at all.
-        if verdict.kind in (AGREES, RANKS, DIFFERS, BLIND) and 0 < found.seeds < least_seeds and not found.timed:
-            few = f"{found.seeds} {found.repeated}; a full run decides with {least_seeds} at least"
+        if (
+            verdict.kind in (AGREES, RANKS, DIFFERS, BLIND)
+            and 0 < estimates.seeds < least_seeds
+            and not estimates.timed
+        ):
+            few = f"{estimates.seeds} {estimates.repeated}; a full run decides with {least_seeds} at least"
             verdict = _Verdict(UNDECIDED, "", few, least_seeds)
-    reasons = [verdict.note, cause(claim, verdict.kind, verdict.outcome, found, fair, evidence)]
+    reasons = [verdict.note, cause(claim, verdict.kind, verdict.outcome, estimates, fair, evidence)]
     if verdict.kind == DIFFERS:
         reasons.append(fitting_alternatives(claim, evidence))
         if not any(reasons):
             reasons.append(CAUSE_UNKNOWN)
     if verdict.kind not in (INCOMPARABLE, VOID):
-        reasons += [claim.replaced, wrong_print(claim), *_notes(found)]
-    shown = chosen[0] if len(chosen) == 1 else found.mean
-    text = _text(claim.measure, chosen, found)
+        reasons += [claim.replaced, wrong_print(claim), *_notes(estimates)]
+    shown = chosen[0] if len(chosen) == 1 else estimates.mean
+    text = _text(claim.measure, chosen, estimates)
     if fair is not None:
         text += f" | {_number(fair.value)}{_interval(fair)} {claim.measure.unit}".rstrip()
     because = "; ".join(dict.fromkeys(filter(None, reasons)))
-    return _line(group, claim, text, verdict, because, checked, shown, found, fair)
+    return _line(group, claim, text, verdict, because, checked, shown, estimates, fair)
 
 
-def _chosen(measure: Measure, found: Estimates) -> list[Estimate]:
+def _chosen(measure: Measure, estimates: Estimates) -> list[Estimate]:
     """The estimates that are set against what is published: all points of `each`, or one."""
-    if measure.across == "mean" or found.mean is None:
-        return [found.mean] if found.mean else []
-    by_value = sorted(found.points, key=lambda one: one.value)
+    if measure.across == "mean" or estimates.mean is None:
+        return [estimates.mean] if estimates.mean else []
+    by_value = sorted(estimates.points, key=lambda one: one.value)
     return {"each": by_value, "least": by_value[:1], "most": by_value[-1:]}[measure.across]
 
 
 def _compare(
-    claim: Claim, chosen: Sequence[Estimate], found: Estimates, fair: Estimate | None, evidence: Evidence
+    claim: Claim, chosen: Sequence[Estimate], estimates: Estimates, fair: Estimate | None, evidence: Evidence
 ) -> _Verdict:
     """Applies the claim's rule."""
     if claim.compare == "none":
         return _Verdict(INCOMPARABLE, "", claim.reason)
     if claim.compare == "trials":
-        return _among_trials(claim, found)
+        return _among_trials(claim, estimates)
     if claim.compare in ("rank", "sign"):
-        return _by_side(claim, chosen, found, fair, evidence, AGREES if claim.compare == "sign" else RANKS)
-    if found.smaller or claim.replaced:
-        smaller = found.smaller or f"this run has {claim.replaced}"
+        return _by_side(claim, chosen, estimates, fair, evidence, AGREES if claim.compare == "sign" else RANKS)
+    if estimates.smaller or claim.replaced:
+        smaller = estimates.smaller or f"this run has {claim.replaced}"
         return (
             _Verdict(INCOMPARABLE, "", smaller)
             if side(claim) == 0
-            else _by_side(claim, chosen, found, fair, evidence, RANKS)
+            else _by_side(claim, chosen, estimates, fair, evidence, RANKS)
         )
     zone = agreeing(claim)
     inside = [zone.holds(one) for one in chosen]
     if all(inside):
         return _discriminating(claim, zone, evidence)
     if False in inside:
-        outcome = _direction(claim, next(one.value for one, held in zip(chosen, inside, strict=True) if held is False))
+        outcome = _direction(
+            claim, next(one.value for one, is_inside in zip(chosen, inside, strict=True) if is_inside is False)
+        )
         beyond = one_side(claim)
         same = side(claim) != 0 and all(beyond.holds(one) and one.value != claim.measure.neutral for one in chosen)  # type: ignore[union-attr]
         return _Verdict(RANKS if same else DIFFERS, outcome)
-    return _undecided([(one, zone.distance(one)) for one, held in zip(chosen, inside, strict=True) if not held], found)
+    return _undecided(
+        [(one, zone.distance(one)) for one, is_inside in zip(chosen, inside, strict=True) if not is_inside], estimates
+    )
 
 
 def _discriminating(claim: Claim, zone: Zone, evidence: Evidence, agreed: str = AGREES) -> _Verdict:
@@ -142,27 +150,27 @@ def _discriminating(claim: Claim, zone: Zone, evidence: Evidence, agreed: str = 
     return _Verdict(agreed, "agrees")
 
 
-def _among_trials(claim: Claim, found: Estimates) -> _Verdict:
+def _among_trials(claim: Claim, estimates: Estimates) -> _Verdict:
     """Whether what is published is one of the means that as many trials of ours would have."""
-    spread, published = found.spread, claim.low if claim.low is not None else claim.high
+    spread, published = estimates.spread, claim.low if claim.low is not None else claim.high
     assert published is not None
     if spread is None:
-        return _Verdict(INCOMPARABLE, "", found.smaller or "its trials have no known spread")
-    held = spread.holds(published, claim.tolerance)
-    if held:
+        return _Verdict(INCOMPARABLE, "", estimates.smaller or "its trials have no known spread")
+    is_among = spread.holds(published, claim.tolerance)
+    if is_among:
         return _Verdict(AGREES, "agrees")
-    if held is False:
+    if is_among is False:
         return _Verdict(DIFFERS, "above" if published > spread.band.high else "below")
     why = "the published value lies at the end of what as many trials as the paper's come to"
-    if not found.seeds:
+    if not estimates.seeds:
         return _Verdict(UNDECIDED, "", why)
-    return _more(why, seeds_needed(spread.slack, found.seeds, spread.margin(published, claim.tolerance)), found)
+    return _more(why, seeds_needed(spread.slack, estimates.seeds, spread.margin(published, claim.tolerance)), estimates)
 
 
 def _by_side(
     claim: Claim,
     chosen: Sequence[Estimate],
-    found: Estimates,
+    estimates: Estimates,
     fair: Estimate | None,
     evidence: Evidence,
     agreed: str,
@@ -170,42 +178,52 @@ def _by_side(
     """Whether all intervals lie on the published side of no difference; those of a fair competitor too."""
     neutral = claim.measure.neutral if claim.measure else None
     assert neutral is not None
-    wanted = one_side(claim)
-    other = Zone(None, neutral) if wanted.low is not None else Zone(neutral, None)
-    held = [wanted.holds(one) if one.value != neutral else None for one in chosen]
+    side = one_side(claim)
+    other = Zone(None, neutral) if side.low is not None else Zone(neutral, None)
+    answers = [side.holds(one) if one.value != neutral else None for one in chosen]
     if any(one.low == one.high == neutral for one in chosen):
         return _Verdict(DIFFERS, "differs", "ours shows no difference at all")
     if any(other.holds(one) and one.value != neutral for one in chosen):
         return _Verdict(DIFFERS, "differs")
-    if not all(held):
+    if not all(answers):
         none = no_effect(claim)
-        if none is not None and any(none.holds(one) and not inside for one, inside in zip(chosen, held, strict=True)):
+        if none is not None and any(
+            none.holds(one) and not inside for one, inside in zip(chosen, answers, strict=True)
+        ):
             return _Verdict(DIFFERS, "differs", f"ours shows no difference above {NO_EFFECT_PCT:g} %")
-        apart = [(one, abs(one.value - neutral)) for one, inside in zip(chosen, held, strict=True) if not inside]
-        return _undecided(apart, found, "the interval reaches no difference")
-    if fair is not None and not wanted.holds(fair):
+        apart = [(one, abs(one.value - neutral)) for one, inside in zip(chosen, answers, strict=True) if not inside]
+        return _undecided(apart, estimates, "the interval reaches no difference")
+    if fair is not None and not side.holds(fair):
         if other.holds(fair):
             return _Verdict(DIFFERS, "fair")
         return _Verdict(UNDECIDED, "", "the fair competitor's interval reaches no difference")
-    return _discriminating(claim, wanted, evidence, agreed)
+    return _discriminating(claim, side, evidence, agreed)
 
 
 def _undecided(
-    apart: Sequence[tuple[Estimate, float]], found: Estimates, why: str = "the interval holds both"
+    apart: Sequence[tuple[Estimate, float]], estimates: Estimates, why: str = "the interval holds both"
 ) -> _Verdict:
     """Undecided, with the number of seeds that would decide it where the spread of seeds tells."""
     if any(one.low is None for one, _ in apart):
-        return _Verdict(UNDECIDED, "", f"one of the {found.repeated} has no interval" if found.seeds <= 1 else why)
-    if found.timed:
+        return _Verdict(
+            UNDECIDED, "", f"one of the {estimates.repeated} has no interval" if estimates.seeds <= 1 else why
+        )
+    if estimates.timed:
         return _Verdict(UNDECIDED, "", f"{why}; a quieter machine decides it")
-    if not found.seeds:
+    if not estimates.seeds:
         return _Verdict(UNDECIDED, "", why)
-    return _more(why, most_needed([seeds_deciding(one, found.seeds, distance) for one, distance in apart]), found)
+    return _more(
+        why, most_needed([seeds_deciding(one, estimates.seeds, distance) for one, distance in apart]), estimates
+    )
 
 
-def _more(why: str, needed: int | None, found: Estimates) -> _Verdict:
+def _more(why: str, needed: int | None, estimates: Estimates) -> _Verdict:
     """Undecided, and how many seeds, or what else was repeated, would decide it."""
-    more = f"about {needed:,} {found.repeated} would decide it" if needed else f"no number of {found.repeated} in sight"
+    more = (
+        f"about {needed:,} {estimates.repeated} would decide it"
+        if needed
+        else f"no number of {estimates.repeated} in sight"
+    )
     return _Verdict(UNDECIDED, "", f"{why}; {more}", needed)
 
 
@@ -214,13 +232,13 @@ def _direction(claim: Claim, ours: float) -> str:
     return "above" if claim.low is not None and claim.low > ours else "below"
 
 
-def _notes(found: Estimates) -> list[str]:
+def _notes(estimates: Estimates) -> list[str]:
     """Notes that a reader of the number must know."""
     notes = []
-    left, flows = found.unfinished
+    left, flows = estimates.unfinished
     if flows and 100 * left > UNFINISHED_MAX_PCT * flows:
         notes.append(f"{left:,} of {flows:,} flows did not end, and count nowhere")
-    missing = [one for one in found.missing if not one.endswith(LEFT_OUT)]
+    missing = [one for one in estimates.missing if not one.endswith(LEFT_OUT)]
     if missing:
         notes.append(f"without some points: {'; '.join(missing)}")
     return notes
@@ -255,14 +273,14 @@ def _grouped(pairs: list[tuple[Any, Any]]) -> Iterable[tuple[Any, list[str]]]:
         yield first, [str(second) for one, second in pairs if one == first]
 
 
-def _text(measure: Measure, chosen: Sequence[Estimate], found: Estimates) -> str:
+def _text(measure: Measure, chosen: Sequence[Estimate], estimates: Estimates) -> str:
     if len(chosen) > 1:
         ends = [end for one in chosen for end in (one.low, one.high) if end is not None]
         interval = f" (intervals {_number(min(ends))} to {_number(max(ends))})" if ends else ""
         return f"{_number(chosen[0].value)} to {_number(chosen[-1].value)} {measure.unit}".strip() + interval
     one = chosen[0]
     at = ", ".join(f"{axis.rpartition('.')[2]} {label}" for axis, label in one.point.items())
-    where = f" at {at}" if at and (len(found.points) > 1 or one is found.mean) else ""
+    where = f" at {at}" if at and (len(estimates.points) > 1 or one is estimates.mean) else ""
     return f"{_number(one.value)}{_interval(one)} {measure.unit}".strip() + where
 
 
@@ -282,7 +300,7 @@ def _line(
     because: str,
     checked: TheoryCheck | None = None,
     shown: Estimate | None = None,
-    found: Estimates | None = None,
+    estimates: Estimates | None = None,
     fair: Estimate | None = None,
 ) -> Line:
     checked = checked or TheoryCheck()
@@ -301,19 +319,19 @@ def _line(
         value=shown.value if shown else None,
         low=shown.low if shown else None,
         high=shown.high if shown else None,
-        seeds=found.seeds if found else 0,
-        repeated=found.repeated if found else "seeds",
+        seeds=estimates.seeds if estimates else 0,
+        repeated=estimates.repeated if estimates else "seeds",
         needed=verdict.needed,
         fair=fair.value if fair else None,
         check=checked.check,
         checked_by=checked.text,
-        oracle=found.oracle if found else None,
-        spread=found.spread if found else None,
+        oracle=estimates.oracle if estimates else None,
+        spread=estimates.spread if estimates else None,
         compare=claim.compare,
         fixed=claim.fixed,
         chosen=claim.chosen,
         main=claim.main,
         repeats=claim.repeats,
         own=claim.own,
-        timed=found.timed if found else False,
+        timed=estimates.timed if estimates else False,
     )

@@ -12,7 +12,7 @@ from anabranch.reproduce.values.estimate import Estimate, Estimates
 
 
 def cause(
-    claim: Claim, kind: str, outcome: str, found: Estimates | None, fair: Estimate | None, evidence: Evidence
+    claim: Claim, kind: str, outcome: str, estimates: Estimates | None, fair: Estimate | None, evidence: Evidence
 ) -> str:
     """The text for an outcome, its braces filled in; of a difference the text for any, if there is none of its own."""
     given = claim.because.get(outcome, claim.because.get("differs") if kind in (DIFFERS, RANKS) else None)
@@ -20,7 +20,7 @@ def cause(
         return ""
     text = given.text
     if "{" in text:
-        text = text.format_map(_Numbers(_numbers(claim, found, fair, evidence)))
+        text = text.format_map(_Numbers(_numbers(claim, estimates, fair, evidence)))
     return f"{text} (shown by `{given.shown_by}`)" if given.shown_by else text
 
 
@@ -31,22 +31,22 @@ class _Numbers(dict[str, str]):
         return f"{{{name}}}"
 
 
-def _numbers(claim: Claim, found: Estimates | None, fair: Estimate | None, evidence: Evidence) -> Mapping[str, str]:
+def _numbers(claim: Claim, estimates: Estimates | None, fair: Estimate | None, evidence: Evidence) -> Mapping[str, str]:
     numbers: dict[str, float] = {}
     for name, measure in claim.fields.items():
         mean = evidence.estimates(measure).mean
         if mean is not None:
             numbers[name] = mean.value
-    if found is None:
+    if estimates is None:
         return {name: pct(number) for name, number in numbers.items()}
-    ours = found.mean.value if found.mean else 0.0
+    ours = estimates.mean.value if estimates.mean else 0.0
     paper = claim.low if claim.low is not None else claim.high or 0.0
-    band = found.spread.band if found.spread else None
+    band = estimates.spread.band if estimates.spread else None
     numbers |= {"paper": paper, "ours": ours}
     if band is not None:
         numbers["theory"] = band.value
-    elif found.oracle is not None and found.oracle.value is not None:
-        numbers["theory"] = found.oracle.value
+    elif estimates.oracle is not None and estimates.oracle.value is not None:
+        numbers["theory"] = estimates.oracle.value
     if fair is not None:
         numbers["fair"] = fair.value
     if band is not None:
@@ -54,8 +54,8 @@ def _numbers(claim: Claim, found: Estimates | None, fair: Estimate | None, evide
     reference = band.value if band else ours
     if reference:
         numbers["times"] = paper / reference
-        if found.connections:
-            numbers["effective"] = found.connections / numbers["times"] ** 2
+        if estimates.connections:
+            numbers["effective"] = estimates.connections / numbers["times"] ** 2
     return {name: pct(number) for name, number in numbers.items()}
 
 
@@ -67,9 +67,9 @@ def fitting_alternatives(claim: Claim, evidence: Evidence) -> str:
         spread = evidence.estimates(alternative.measure).spread
         if spread is not None and claim.low is not None:
             text = f"{alternative.text} ({pct(spread.band.low)} to {pct(spread.band.high)})"
-            held = spread.holds(claim.low, claim.tolerance)
-            if held is not None:
-                (fits if held else fails).append(text)
+            is_met = spread.holds(claim.low, claim.tolerance)
+            if is_met is not None:
+                (fits if is_met else fails).append(text)
     if fits:
         return f"fits {' and '.join(fits)}"
     if len(fails) > 1:

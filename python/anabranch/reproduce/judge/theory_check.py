@@ -21,35 +21,35 @@ class TheoryCheck:
     text: str = ""
 
 
-def against_theory(claim: Claim, found: Estimates | Ranking, evidence: Evidence) -> TheoryCheck:
+def against_theory(claim: Claim, estimates: Estimates | Ranking, evidence: Evidence) -> TheoryCheck:
     """Checks ours against everything that there is: bounds of the runs, the file's theory, the backend's.
 
     Raises:
         AnabranchError: the file's theory names what the study does not have.
 
     """
-    held = []
-    if found.broken:
-        return TheoryCheck(FAILS, found.broken)
-    for wanted in claim.theories:
-        law = evidence.estimates(wanted.measure)
+    verdicts = []
+    if estimates.broken:
+        return TheoryCheck(FAILS, estimates.broken)
+    for theory in claim.theories:
+        law = evidence.estimates(theory.measure)
         if law.broken:
             return TheoryCheck(FAILS, law.broken)
         if law.mean is not None:
-            inside = wanted.low <= law.mean.value <= wanted.high
-            text = f"{wanted.what}: {_between(law.mean.value, wanted.low, wanted.high)} ({wanted.source})"
+            inside = theory.low <= law.mean.value <= theory.high
+            text = f"{theory.what}: {_between(law.mean.value, theory.low, theory.high)} ({theory.source})"
             if not inside:
                 return TheoryCheck(FAILS, text)
-            held.append(text)
-    if isinstance(found, Estimates) and found.oracle is not None:
-        oracle = found.oracle
+            verdicts.append(text)
+    if isinstance(estimates, Estimates) and estimates.oracle is not None:
+        oracle = estimates.oracle
         text = f"{_between(oracle.ours, oracle.low, oracle.high)} ({oracle.source})"
         if not oracle.holds:
             return TheoryCheck(FAILS, text)
-        held.append(text)
-    if held:
-        return TheoryCheck(HOLDS, "; ".join(held))
-    if found.bounds:
+        verdicts.append(text)
+    if verdicts:
+        return TheoryCheck(HOLDS, "; ".join(verdicts))
+    if estimates.bounds:
         return TheoryCheck(BOUNDED, "every run within the bounds of capacity, propagation and conservation")
     return TheoryCheck()
 

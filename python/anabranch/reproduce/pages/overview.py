@@ -72,11 +72,11 @@ class Overview:
 
 def papers(evaluated: Iterable[Evaluated]) -> list[Overview]:
     """An overview of each paper, in the order of the studies."""
-    found: dict[str, list[Line]] = {}
+    by_paper: dict[str, list[Line]] = {}
     for one in evaluated:
-        found.setdefault(one.group.paper, []).extend(one.lines)
-    return [Overview(name, lines) for name, lines in found.items()]
+        by_paper.setdefault(one.group.paper, []).extend(one.lines)
+    return [Overview(name, lines) for name, lines in by_paper.items()]
 
 
-def _counts(found: Counter[str], order: Sequence[str]) -> str:
-    return ", ".join(f"{found[one]} {one}" for one in order if found[one]) or "none"
+def _counts(numbers: Counter[str], order: Sequence[str]) -> str:
+    return ", ".join(f"{numbers[one]} {one}" for one in order if numbers[one]) or "none"

@@ -85,26 +85,26 @@ def _show_paper(paper: Overview, whole: bool, console: Console) -> None:
     if paper.headline:
         console.print(Text(paper.headline))
     for line in [line for line in paper.main if line.counted or whole]:
-        told = (
+        summary = (
             Text("  ")
             .append(line.kind, style=STYLES[line.kind])
             .append(f"  {line.what}: {line.paper}; ours {line.ours}")
         )
-        console.print(Padding(told, (0, 0, 0, 0)))
+        console.print(Padding(summary, (0, 0, 0, 0)))
     for line in paper.failed:
-        told = Text("  ").append(f"{line.group} {line.id}: ours is wrong", style=STYLES[FAILS])
-        console.print(told.append(f"  {line.what}: {line.checked_by}"))
+        summary = Text("  ").append(f"{line.group} {line.id}: ours is wrong", style=STYLES[FAILS])
+        console.print(summary.append(f"  {line.what}: {line.checked_by}"))
 
 
 def _show_groups(evaluated: Iterable[Evaluated], console: Console) -> None:
     groups = [(one, Overview(one.group.label, one.lines)) for one in evaluated]
     width = max(len(overview.name) for _, overview in groups)
     for _, overview in groups:
-        told = Text(" " * GROUP_INDENT).append(f"{overview.name:{width}}")
+        line = Text(" " * GROUP_INDENT).append(f"{overview.name:{width}}")
         for kind in KINDS:
             if overview.kinds[kind]:
-                told.append(f"  {overview.kinds[kind]} ").append(kind, style=STYLES[kind])
-        console.print(told)
+                line.append(f"  {overview.kinds[kind]} ").append(kind, style=STYLES[kind])
+        console.print(line)
 
 
 def _show_claims(one: Evaluated, console: Console) -> None:

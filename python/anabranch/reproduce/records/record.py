@@ -48,17 +48,17 @@ class Record:
 
     def origin(self, *, modelled: bool) -> str:
         """When and by what it was made, in words; of values that the simulator's model does not yield, without it."""
-        made = f"recorded {self.date} by anabranch {self.version}"
+        words = f"recorded {self.date} by anabranch {self.version}"
         if not modelled:
-            return made
-        told = ""
+            return words
+        addition = ""
         if self.same is not None and self.same["model_version"] == MODEL_VERSION:
             cells, of = self.same["cells"], self.same["of"]
             which = f"all {of:,} cells" if cells == of else f"{cells:,} of {of:,} cells, drawn by chance,"
-            told = f" ({which} are the same in model {MODEL_VERSION})"
+            addition = f" ({which} are the same in model {MODEL_VERSION})"
         elif self.model_version != MODEL_VERSION:
-            told = f" (now {MODEL_VERSION}: results may differ)"
-        return f"{made}, model {self.model_version}{told}"
+            addition = f" (now {MODEL_VERSION}: results may differ)"
+        return f"{words}, model {self.model_version}{addition}"
 
     def document(self, name: str) -> Any:
         """Content of one of its JSON files; within `reading`."""
@@ -146,7 +146,7 @@ def recorded(group: Group) -> Record | None:
 
 def damaged(folder: Path, error: Exception) -> AnabranchError:
     """What is said of a record that cannot be read."""
-    said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+    reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
     return AnabranchError(
-        f"{folder}: damaged record: {said}; record the study again, or take the folder from the repository"
+        f"{folder}: damaged record: {reason}; record the study again, or take the folder from the repository"
     )

@@ -63,10 +63,10 @@ def compared(group: Group, now: Cells, record: Cells, of: int) -> SpotCheck:
         cell, seed, quantity = key
         # Flows that do not matter to a quantity are not in the record.
         here = _words(value, now.unfinished.get(key) if key in record.unfinished else None)
-        there = _words(record.numbers.get(key), record.unfinished.get(key))
-        if here != there:
+        recorded = _words(record.numbers.get(key), record.unfinished.get(key))
+        if here != recorded:
             place = ", ".join(f"{axis} {label}" for axis, label in zip(now.axes, cell, strict=True))
-            differing.append(f"{place}, seed {seed}: {quantity.words}: {there} there, {here} here")
+            differing.append(f"{place}, seed {seed}: {quantity.words}: {recorded} there, {here} here")
     cells = {(cell, seed) for cell, seed, _ in now.numbers}
     return SpotCheck(group, len(cells), of, len(now.numbers), tuple(differing))
 
@@ -77,21 +77,21 @@ def _words(value: float | None, left: tuple[int, int] | None) -> str:
     return number if left is None else f"{number} and {left[0]} of {left[1]} flows unfinished"
 
 
-def keep(found: SpotCheck) -> None:
+def keep(check: SpotCheck) -> None:
     """Writes into a record that this model's cells are the same.
 
     Raises:
         AnabranchError: it cannot be written.
 
     """
-    record = recorded(found.group)
+    record = recorded(check.group)
     assert record is not None, "it has been read"
     path = record.folder / MANIFEST
     manifest = json.loads(path.read_bytes())
     manifest["same"] = {
         "model_version": MODEL_VERSION,
-        "cells": found.cells,
-        "of": found.of,
+        "cells": check.cells,
+        "of": check.of,
         "date": datetime.date.today().isoformat(),
     }
     write_whole(path, json.dumps(manifest, indent=1) + "\n")

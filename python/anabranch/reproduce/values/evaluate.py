@@ -30,14 +30,14 @@ def evaluate(measure: CellMeasure, cells: Cells) -> Estimates:
 
 def _worst(measure: CellMeasure, cells: Cells) -> Estimates:
     """The measure of the scheme that is worst by it on average, over the seeds that all of the schemes have."""
-    found = [
+    worst = [
         (scheme, _evaluated(replace(measure, of={SCHEME_AXIS: scheme}, worst_of=()), cells))
         for scheme in measure.worst_of
     ]
-    known = [(scheme, one) for scheme, one in found if one.mean is not None]
-    missing = [reason for _, one in found for reason in one.missing]
+    known = [(scheme, one) for scheme, one in worst if one.mean is not None]
+    missing = [reason for _, one in worst for reason in one.missing]
     if not known:
-        return replace(found[0][1], missing=list(dict.fromkeys(missing)))
+        return replace(worst[0][1], missing=list(dict.fromkeys(missing)))
     # A ratio or an increase is larger, and a reduction smaller, where the quantity is.
     turned = measure.lower_is_better != (measure.form == "reduction")
     scheme, one = (max if turned else min)(known, key=lambda pair: pair[1].mean.value if pair[1].mean else 0.0)
@@ -51,14 +51,14 @@ def _evaluated(measure: CellMeasure, cells: Cells) -> Estimates:
     """The measure of one side, or of two."""
     missing: list[str] = []
     broken: list[str] = []
-    found_at: list[tuple[Labels, dict[int, float]]] = []
+    by_point: list[tuple[Labels, dict[int, float]]] = []
     left = flows = 0
     sides = [measure.of] if measure.over is None else [measure.of, measure.over]
     for point in _points(measure, cells, missing):
         by_seed: dict[int, float] = {}
         for seed in cells.seeds:
-            found = [_number(measure.quantity, {**point, **side}, seed, cells, missing) for side in sides]
-            numbers = [number for number in found if number is not None]
+            of_sides = [_number(measure.quantity, {**point, **side}, seed, cells, missing) for side in sides]
+            numbers = [number for number in of_sides if number is not None]
             if len(numbers) < len(sides):
                 continue
             if measure.relative and min(numbers) <= 0:
@@ -71,10 +71,10 @@ def _evaluated(measure: CellMeasure, cells: Cells) -> Estimates:
                 more = cells.unfinished.get((cells.cell({**point, **side}), seed, measure.quantity), (0, 0))
                 left, flows = left + more[0], flows + more[1]
         if by_seed:
-            found_at.append((point, by_seed))
-    pooled = _pooled(measure, found_at, cells.seeds)
+            by_point.append((point, by_seed))
+    pooled = _pooled(measure, by_point, cells.seeds)
     points = [
-        _estimate(measure, list(numbers.values()), point) for point, numbers in _along(measure, found_at, cells.seeds)
+        _estimate(measure, list(numbers.values()), point) for point, numbers in _along(measure, by_point, cells.seeds)
     ]
     mean = _estimate(measure, list(pooled.values()), {}) if pooled else None
     return Estimates(

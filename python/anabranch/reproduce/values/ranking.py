@@ -53,25 +53,25 @@ def rank(measure: CellMeasure, cells: Cells) -> Ranking:
             seeds, bounds, broken = max(seeds, alone.seeds), bounds and alone.bounds, broken or alone.broken
     contradicted: list[tuple[Any, Any]] = []
     undecided: list[tuple[Any, Any]] = []
-    wanted: list[int | None] = []
+    asked: list[int | None] = []
     pairs = 0
     for better_rank, worse_rank in combinations(measure.order, 2):
         for better, worse in product(better_rank, worse_rank):
             # Differences, for a quantity may be zero; of the logarithms where it may not, as of all ratios.
             positive = all(one in means and means[one].value > 0 for one in (better, worse))
             pair = replace(_of(measure, worse, better), form="ratio" if positive else "difference")
-            found = evaluate(pair, cells).mean if {better, worse} <= set(means) else None
-            if found is None:
+            ratio = evaluate(pair, cells).mean if {better, worse} <= set(means) else None
+            if ratio is None:
                 continue
             pairs += 1
             neutral = 1.0 if positive else 0.0
-            if found.low is None or found.high is None or found.low <= neutral <= found.high:
+            if ratio.low is None or ratio.high is None or ratio.low <= neutral <= ratio.high:
                 undecided.append((better, worse))
-                wanted.append(seeds_deciding(found, seeds, abs(found.value - neutral)))
-            elif (found.value > neutral) != measure.lower_is_better:
+                asked.append(seeds_deciding(ratio, seeds, abs(ratio.value - neutral)))
+            elif (ratio.value > neutral) != measure.lower_is_better:
                 contradicted.append((better, worse))
     ranked = sorted(means.items(), key=lambda one: one[1].value, reverse=not measure.lower_is_better)
-    return Ranking(ranked, contradicted, undecided, missing, pairs, seeds, most_needed(wanted), bounds, broken)
+    return Ranking(ranked, contradicted, undecided, missing, pairs, seeds, most_needed(asked), bounds, broken)
 
 
 def _of(measure: CellMeasure, of: Any, over: Any | None) -> CellMeasure:

@@ -207,14 +207,14 @@ def _box(backdrop: _Backdrop, box: Box, members: list[SwitchState]) -> Rectangle
     width = drawing.width(box)
     states = [switch_state(switch) for switch in members]
     worst = next((state for state in (DOWN, DIFFERENT, UNKNOWN) if state in states), OK)
-    title = "\n".join(f"{switch.name}: {_said(switch)}" for switch in members)
+    title = "\n".join(f"{switch.name}: {_words(switch)}" for switch in members)
     text = f"pod {box.name}" if box.rows > 1 else box.name if width >= NAME_INCHES else ""
     left, top = (drawing.x(box) - width / 2) * SCALE, backdrop.down(drawing.top(box))
     height = (drawing.top(box) - drawing.y(box.row) + BOX_INCHES / 2) * SCALE
     return Rectangle(left, top, width * SCALE, height, text, worst, title, upright=box.rows > 1)
 
 
-def _said(switch: SwitchState) -> str:
+def _words(switch: SwitchState) -> str:
     if switch.last_error:
         return switch.last_error
     if not switch.connected:

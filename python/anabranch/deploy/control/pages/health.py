@@ -8,10 +8,10 @@ from anabranch.files.units import elapsed
 
 def reasons(snapshot: Snapshot) -> list[dict[str, str]]:
     """Reasons why the fabric is not as planned: switch and reason, in the order of the switches, ours last."""
-    found = [(switch.name, _reason(switch, snapshot)) for switch in snapshot.switches]
+    by_switch = [(switch.name, _reason(switch, snapshot)) for switch in snapshot.switches]
     if snapshot.unplanned:
-        found.append(("controller", "a change was seen, and its plan is being made"))
-    return [{"switch": name, "reason": reason} for name, reason in found if reason]
+        by_switch.append(("controller", "a change was seen, and its plan is being made"))
+    return [{"switch": name, "reason": reason} for name, reason in by_switch if reason]
 
 
 def _reason(switch: SwitchState, snapshot: Snapshot) -> str:
@@ -25,13 +25,13 @@ def _reason(switch: SwitchState, snapshot: Snapshot) -> str:
 def _absence(switch: SwitchState, snapshot: Snapshot) -> str:
     """Why a switch is not connected, and its last state."""
     if switch.lost_s:
-        found = f"lost {elapsed(snapshot.time_s - switch.lost_s)} ago"
+        absence = f"lost {elapsed(snapshot.time_s - switch.lost_s)} ago"
     else:
-        found = "not connected" if switch.last_error else "not connected yet"
+        absence = "not connected" if switch.last_error else "not connected yet"
     if switch.last_error:
-        found += f": {switch.last_error}"
+        absence += f": {switch.last_error}"
     # The handshake failed before the switch gave its name. Switches that we connect to have an address.
     if not switch.address and snapshot.handshake_failed_s > switch.lost_s:
         ago = elapsed(snapshot.time_s - snapshot.handshake_failed_s)
-        found += f"; {ago} ago a handshake failed: {snapshot.handshake_error}"
-    return found
+        absence += f"; {ago} ago a handshake failed: {snapshot.handshake_error}"
+    return absence

@@ -79,11 +79,11 @@ class Site:
 
     def _health(self) -> Answer:
         snapshot = self._snapshot()
-        found = {"converged": snapshot.converged, "reasons": reasons(snapshot)}
-        return 200 if snapshot.converged else 503, JSON, f"{json.dumps(found)}\n".encode()
+        health = {"converged": snapshot.converged, "reasons": reasons(snapshot)}
+        return 200 if snapshot.converged else 503, JSON, f"{json.dumps(health)}\n".encode()
 
     def _slices(self) -> Answer:
-        found = self._labels()
-        if found is None:
+        labels = self._labels()
+        if labels is None:
             return 404, JSON, b'{"error": "this policy has no slices; wino has"}\n'
-        return 200, JSON, f"{json.dumps(found)}\n".encode()
+        return 200, JSON, f"{json.dumps(labels)}\n".encode()

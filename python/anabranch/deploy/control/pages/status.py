@@ -50,13 +50,13 @@ class GroupRow:
 def page(snapshot: Snapshot, events: Sequence[Event]) -> str:
     """The page as text."""
     rows = _shown_rows(snapshot.groups)
-    found = reasons(snapshot)
+    lacking = reasons(snapshot)
     return _template().render(
         snapshot=snapshot,
         picture=picture(snapshot),
         facts=_facts(snapshot),
-        reasons=found[:REASONS_MAX],
-        reasons_left=max(0, len(found) - REASONS_MAX),
+        reasons=lacking[:REASONS_MAX],
+        reasons_left=max(0, len(lacking) - REASONS_MAX),
         switches=[(switch, switch_state(switch)) for switch in snapshot.switches[:SWITCHES_MAX]],
         switches_left=max(0, len(snapshot.switches) - SWITCHES_MAX),
         groups=rows[:GROUPS_MAX],
@@ -144,12 +144,12 @@ def _row(group: GroupState) -> GroupRow:
 
 
 def _segments(members: Sequence[MemberState], share: Callable[[MemberState], float]) -> list[Segment]:
-    found, x = [], 0.0
+    segments, x = [], 0.0
     for number, member in enumerate(members):
         width = share(member) * BAR_WIDTH
-        found.append(Segment(x, max(0.0, width - 1), number % 8))
+        segments.append(Segment(x, max(0.0, width - 1), number % 8))
         x += width
-    return found
+    return segments
 
 
 def _shown_rows(groups: Sequence[GroupState]) -> list[GroupRow]:

@@ -108,5 +108,5 @@ def build(name: str, file: FabricFile) -> Policy:
         AnabranchError: the file has a key for it that is not as it must be.
 
     """
-    found: Policy = importlib.import_module(f"{__name__}.{name}").build(file)
-    return found
+    policy: Policy = importlib.import_module(f"{__name__}.{name}").build(file)
+    return policy

@@ -133,8 +133,8 @@ class Wino(Policy):
         """Content of all switches for the pairs of one source leaf, each in its own target's terms."""
         content: dict[str, Any] = {}
         for slicing in dict.fromkeys(self._slicing.values()):
-            made = slicing.content(pairs, self._options.limits)
-            content |= {switch: one for switch, one in made.items() if self._slicing[switch] is slicing}
+            sliced = slicing.content(pairs, self._options.limits)
+            content |= {switch: one for switch, one in sliced.items() if self._slicing[switch] is slicing}
         return content
 
     def labels(self, observed: Mapping[str, Any]) -> Mapping[str, object]:
@@ -164,9 +164,9 @@ class Wino(Policy):
         if view.measurements == self._measurements:
             return
         self._measurements = view.measurements
-        carried = self._carried_bps(view)
+        rates = self._carried_bps(view)
         for port, (load_bps, rate_bps) in enumerate(zip(view.load_bps, view.rate_bps, strict=True)):
-            self._measured_bps[port].append(max(0.0, load_bps - carried.get(port, 0.0)))
+            self._measured_bps[port].append(max(0.0, load_bps - rates.get(port, 0.0)))
             measured_bps = int(median(self._measured_bps[port]))
             before_bps, hysteresis = self._outside_bps[port], self._options.hysteresis
             self._outside_bps[port] = _core.outside_bps(before_bps, measured_bps, int(rate_bps), hysteresis)
@@ -174,7 +174,7 @@ class Wino(Policy):
     def _carried_bps(self, view: View) -> dict[int, float]:
         """Rate of what left each port through slices: a rule's counter has what its meter dropped as well."""
         ports = {(self._topology.ends[port].node, number): port for port, number in view.openflow_port.items()}
-        carried: dict[int, float] = {}
+        rates: dict[int, float] = {}
         rules: dict[str, dict[RuleKey, float]] = {}
         for (switch, rule), bps in view.rule_bps.items():
             rules.setdefault(switch, {})[rule] = bps
@@ -182,8 +182,8 @@ class Wino(Policy):
             for number, bps in self._slicing[switch].carried_bps(sliced, rules.get(switch, {})).items():
                 port = ports.get((switch, number))
                 if port is not None:
-                    carried[port] = carried.get(port, 0.0) + bps
-        return carried
+                    rates[port] = rates.get(port, 0.0) + bps
+        return rates
 
     def _cut(self, view: View) -> dict[Leaves, Pair]:
         """The slices of every pair; the same object as before where nothing has changed and no label's time is over."""
@@ -193,7 +193,7 @@ class Wino(Policy):
         if state == self._state and now_s < self._retires_s:
             return self._pairs
         self._state = state
-        found = {}
+        cuts = {}
         for leaves, paths in self._leaf_paths(view.up).items():
             hops = [self._hops(path, view) for path in paths]
             cut = self._options.cut.slices([min(left[port] for port in path) for path in paths]) if paths else None
@@ -204,10 +204,10 @@ class Wino(Policy):
             labels = self._labels_known(leaves, cut, view, now_s)
             source, destination = leaves
             prefixes = self._prefixes[source], self._prefixes[destination]
-            found[leaves] = Pair(source, destination, *prefixes, tuple(hops), cut, labels)
+            cuts[leaves] = Pair(source, destination, *prefixes, tuple(hops), cut, labels)
         waiting = [known.retires_s for known in self._known.values() if known.labels > len(known.slices.path_of)]
         self._retires_s = min(waiting, default=math.inf)
-        return found
+        return cuts
 
     def _labels_known(self, leaves: Leaves, cut: Slices, view: View, now_s: float) -> int:
         """Labels of a pair that hosts may still use."""
@@ -290,9 +290,9 @@ def _slicing(file: FabricFile) -> dict[str, Slicing[Any]]:
     of_target = {target: kind_of(target).slicing(file) for target in {one.target for one in file.switches.values()}}
     slicing: dict[str, Slicing[Any]] = {}
     for name, switch in file.switches.items():
-        found = of_target[switch.target]
-        if found is None:
+        able = of_target[switch.target]
+        if able is None:
             problem = f"slices are rules and meters of OpenFlow, and {name} is {kind_of(switch.target).noun}"
             raise AnabranchError(f"{file.file}: policy.weights: wino: {problem}; take capacity, equal or load")
-        slicing[name] = found
+        slicing[name] = able
     return slicing

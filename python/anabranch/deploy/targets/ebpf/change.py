@@ -15,20 +15,20 @@ from anabranch.deploy.targets.protocol import Change
 NONE = "no datapath of that name"
 
 
-def change(plan: EbpfPlan, observed: Observed, aim: Desired | None) -> Change:
+def change(plan: EbpfPlan, observed: Observed, desired: Desired | None) -> Change:
     """The change from the datapath of a plan to the one that is desired, or to none."""
-    if aim is None:
+    if desired is None:
         lines = [f"- what is left of datapath {plan.name}"] if observed.remnant else _lines(plan, observed, None)
         return Change(lines, len(lines), NONE, lambda: datapath.remove(observed.folder))
-    lines = _lines(plan, observed, aim)
+    lines = _lines(plan, observed, desired)
 
     def commit() -> None:
-        _put(observed, aim)
+        _put(observed, desired)
 
     return Change(
         lines,
         sum(not line.startswith("~-") for line in lines),
-        _summary(plan, aim),
+        _summary(plan, desired),
         commit,
     )
 
@@ -48,26 +48,26 @@ def put(
 
     """
     with observe(plan, writes=True, devices=devices, before=before) as observed:
-        aim = desired(plan, devices, observed.state)
-        made = change(plan, observed, aim)
-        return made, _put(observed, aim) if made else observed.datapath
+        aimed = desired(plan, devices, observed.state)
+        changed = change(plan, observed, aimed)
+        return changed, _put(observed, aimed) if changed else observed.datapath
 
 
-def _put(observed: Observed, aim: Desired) -> OpenDatapath | None:
-    return datapath.change(observed.folder, observed.datapath, aim)
+def _put(observed: Observed, desired: Desired) -> OpenDatapath | None:
+    return datapath.change(observed.folder, observed.datapath, desired)
 
 
-def _summary(plan: EbpfPlan, aim: Desired) -> str:
-    routes = sum(len(one.planned.prefixes) for one in aim.groups)
+def _summary(plan: EbpfPlan, desired: Desired) -> str:
+    routes = sum(len(one.planned.prefixes) for one in desired.groups)
     return (
-        f"datapath {plan.name} {aim.scheme} on {', '.join(plan.devices)} {plan.hook}, {len(aim.groups)} groups, "
-        f"{f'{routes} routes' if routes else listing.ALL_IP}"
+        f"datapath {plan.name} {desired.scheme} on {', '.join(plan.devices)} {plan.hook}, "
+        f"{len(desired.groups)} groups, {f'{routes} routes' if routes else listing.ALL_IP}"
     )
 
 
-def _lines(plan: EbpfPlan, observed: Observed, aim: Desired | None) -> list[str]:
+def _lines(plan: EbpfPlan, observed: Observed, desired: Desired | None) -> list[str]:
     names = {one.index: one.name for one in observed.devices.values()}
-    for one in aim.groups if aim is not None else ():
+    for one in desired.groups if desired is not None else ():
         for name, number in zip(one.planned.ports, one.kernel.targets, strict=False):
             names.setdefault(number, name if number != MISSING else "a missing device")
-    return listing.lines(plan.name, observed.state, aim, names)
+    return listing.lines(plan.name, observed.state, desired, names)

@@ -243,16 +243,16 @@ def _lock(handle: int) -> bool:
 
 def _replace(folder: Path, before: OpenDatapath | None, target: Shape) -> None:
     new = _beside(folder, NEW)
-    made = KernelDatapath.create(new, target.scheme, target.group_capacity, target.route_capacity)
+    datapath = KernelDatapath.create(new, target.scheme, target.group_capacity, target.route_capacity)
     with ExitStack() as undo:
-        undo.callback(made.remove)
-        made.put(target.kernel_groups)
+        undo.callback(datapath.remove)
+        datapath.put(target.kernel_groups)
         for index, hook in target.attached:
             if before is not None and (index, hook) in before.state.attached:
-                made.replace(before.datapath, index, hook)
-                undo.callback(before.datapath.replace, made, index, hook)
+                datapath.replace(before.datapath, index, hook)
+                undo.callback(before.datapath.replace, datapath, index, hook)
             else:
-                made.attach(index, hook)
+                datapath.attach(index, hook)
         if before is not None:
             before.folder.rename(_beside(folder, OLD))
         new.rename(folder)
@@ -278,9 +278,9 @@ def _beside(folder: Path, suffix: str) -> Path:
     return folder.with_name(folder.name + suffix)
 
 
-def _return_devices(new: Path, standing: Path) -> None:
+def _return_devices(new: Path, present: Path) -> None:
     """Gives the devices of a datapath that was never finished back to the one that it was to replace."""
-    unfinished, before = KernelDatapath.open(new), KernelDatapath.open(standing)
+    unfinished, before = KernelDatapath.open(new), KernelDatapath.open(present)
     if unfinished is not None and before is not None:
         for index, hook, alive in unfinished.attachments():
             if alive:

@@ -73,7 +73,7 @@ def desired(plan: EbpfPlan, devices: Mapping[str, Device], observed: DatapathSta
     """
     warnings: list[str] = []
     observed_groups = {one.name: one for one in observed.groups} if observed is not None else {}
-    found = []
+    groups = []
     for planned in plan.groups:
         before = observed_groups.get(planned.name)
         up = tuple(name in devices and lives(devices[name]) for name in planned.ports) or (True,) * len(planned.values)
@@ -82,12 +82,12 @@ def desired(plan: EbpfPlan, devices: Mapping[str, Device], observed: DatapathSta
             seed = _first_seed(plan.name) if before is None else before.seed
         targets = planned.values or _numbers(planned, devices, before)
         kernel = _kernel_group(plan, planned, targets, up, seed)
-        found.append(Installed(planned, kernel, up, _asked(planned, up)))
+        groups.append(Installed(planned, kernel, up, _asked(planned, up)))
         if not all(up):
             dead = unusable({name: name for name, one in zip(planned.ports, up, strict=True) if not one}, devices)
-            warnings.append(f"group {planned.name}: masked {dead}; {_left(found[-1])}")
-    program = _program(plan, found, observed)
-    for one in found:
+            warnings.append(f"group {planned.name}: masked {dead}; {_left(groups[-1])}")
+    program = _program(plan, groups, observed)
+    for one in groups:
         error = one.error_pct(program)
         if error > one.planned.error_pct:
             warnings.append(
@@ -103,9 +103,9 @@ def desired(plan: EbpfPlan, devices: Mapping[str, Device], observed: DatapathSta
     attached = tuple((devices[name].index, plan.hook) for name in plan.devices if name in devices)
     return Desired(
         program,
-        _capacity(len(found), GROUPS_LEAST) if routes else 1,
+        _capacity(len(groups), GROUPS_LEAST) if routes else 1,
         _capacity(routes, ROUTES_LEAST) if routes else 0,
-        tuple(found),
+        tuple(groups),
         attached,
         tuple(warnings),
     )

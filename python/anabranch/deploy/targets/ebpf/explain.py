@@ -42,7 +42,7 @@ UNDECIDED = {
     "flowcell": "each 64 KiB of a connection take the next path",
 }
 """Why a connection does not tell its path, by the unit that a scheme decides for."""
-FIRST, STANDING = "as first applied", "as it stands in this network namespace"
+FIRST, OBSERVED = "as first applied", "as it stands in this network namespace"
 PASSES = "others decide"
 
 
@@ -84,36 +84,36 @@ def explain(plan: str, tuples: npt.NDArray[np.void]) -> list[Predicted]:
 
     """
     planned = plan_file.FORM.read(plan)
-    forwarding = _standing(planned) or _fresh(planned)
+    forwarding = _observed(planned) or _fresh(planned)
     return [_one(planned, forwarding, tuples[row : row + 1]) for row in range(len(tuples))]
 
 
 def explain_group(paths: Group, tuples: npt.NDArray[np.void]) -> list[Explanation]:
     """Chooses as the scheme `weighted` does with seed 0."""
-    found = []
+    explanations = []
     explained = by_technique(without_headers(as_read(tuples)), paths, TECHNIQUES["slots"], HASH, 0)
     for index, one in enumerate(explained):
         row = tuples[index : index + 1]
         reason = "because a program sees no IP behind these headers" if is_no_ip(row)[0] else unknown(row)
         steps, path = ([], None) if reason else (one.steps, one.path)
-        found.append(Explanation(described(row[0]), steps, path, unknown=reason))
-    return found
+        explanations.append(Explanation(described(row[0]), steps, path, unknown=reason))
+    return explanations
 
 
-def _standing(plan: EbpfPlan) -> Forwarding | None:
+def _observed(plan: EbpfPlan) -> Forwarding | None:
     """The plan put into the datapath of its name, if there is one that this process may read."""
     try:
         if not datapath.exists(own_folder() / plan.name):
             return None
         with observe(plan, writes=False) as observed:
-            found = desired(plan, observed.devices, observed.state)
-            tables: list[list[int]] = [[] for _ in found.groups]
-            if observed.datapath is not None and datapath.fits(observed.datapath.state, found):
-                tables = observed.datapath.datapath.slots(found.kernel_groups)
+            aimed = desired(plan, observed.devices, observed.state)
+            tables: list[list[int]] = [[] for _ in aimed.groups]
+            if observed.datapath is not None and datapath.fits(observed.datapath.state, aimed):
+                tables = observed.datapath.datapath.slots(aimed.kernel_groups)
     except PermissionError:
         return None
-    groups = {one.planned.name: (one, table) for one, table in zip(found.groups, tables, strict=True)}
-    return Forwarding(found.scheme, groups, STANDING)
+    groups = {one.planned.name: (one, table) for one, table in zip(aimed.groups, tables, strict=True)}
+    return Forwarding(aimed.scheme, groups, OBSERVED)
 
 
 def _fresh(plan: EbpfPlan) -> Forwarding:
@@ -126,8 +126,8 @@ def _fresh(plan: EbpfPlan) -> Forwarding:
             )
     names = dict.fromkeys(port for one in plan.groups for port in one.ports)
     devices = {name: Device(number, name, up=True, carrier=True) for number, name in enumerate(names, 1)}
-    found = desired(plan, devices, None)
-    return Forwarding(found.scheme, {one.planned.name: (one, []) for one in found.groups}, FIRST)
+    aimed = desired(plan, devices, None)
+    return Forwarding(aimed.scheme, {one.planned.name: (one, []) for one in aimed.groups}, FIRST)
 
 
 def _one(plan: EbpfPlan, forwarding: Forwarding, captured: npt.NDArray[np.void]) -> Predicted:
@@ -168,6 +168,6 @@ def _picked(
         return [(HASH, f"0x{int(key):08x} (seed {seed})"), ("slot", f"{slot} of {len(table)}")], table[slot] + 1
     dead = [path for path, lives in enumerate(installed.up, 1) if not lives]
     choice = PLAIN_SCORES if plan.scheme == PLAIN else TECHNIQUES[program]
-    (found,) = by_technique(read, group(installed.planned.weights, dead), choice, HASH, seed)
-    assert found.path is not None
-    return found.steps, found.path
+    (explanation,) = by_technique(read, group(installed.planned.weights, dead), choice, HASH, seed)
+    assert explanation.path is not None
+    return explanation.steps, explanation.path

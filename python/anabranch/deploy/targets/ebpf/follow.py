@@ -53,9 +53,9 @@ def follow(plan: str, options: Options, console: Console) -> None:
             news += events
             if not news:
                 continue
-            there = tuple(name for name in planned.devices if name in links)
+            present = tuple(name for name in planned.devices if name in links)
             try:
-                made, before = put(replace(planned, devices=there), known, before=before)
+                changed, before = put(replace(planned, devices=present), known, before=before)
             except ChangedElsewhereError:
                 raise
             except AnabranchError:
@@ -63,7 +63,7 @@ def follow(plan: str, options: Options, console: Console) -> None:
                 if not waiting.poll(NEWS_MS):
                     raise
             else:
-                _report(news, made.lines, console)
+                _report(news, changed.lines, console)
                 news = []
 
 

@@ -33,9 +33,9 @@ def as_read(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
     read: npt.NDArray[np.void] = tuples.copy()
     is_hidden = _is_hidden(tuples)
     read["protocol"][is_hidden] = AUTHENTICATION
-    is_bare = ~np.isin(tuples["protocol"], list(PORTED)) | is_hidden | has(tuples, FIRST_FRAGMENT, LATER_FRAGMENT)
+    is_portless = ~np.isin(tuples["protocol"], list(PORTED)) | is_hidden | has(tuples, FIRST_FRAGMENT, LATER_FRAGMENT)
     for port in ("source_port", "destination_port"):
-        read[port][is_bare] = 0
+        read[port][is_portless] = 0
     return read
 
 
@@ -60,5 +60,5 @@ def unknown(captured: npt.NDArray[np.void]) -> str:
 
 
 def _is_hidden(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = has(tuples, AUTHENTICATED) & (tuples["version"] == 4)
-    return found
+    hidden: npt.NDArray[np.bool_] = has(tuples, AUTHENTICATED) & (tuples["version"] == 4)
+    return hidden

@@ -55,19 +55,19 @@ def leftovers() -> list[Leftover]:
         raise AnabranchError(
             f"{error.filename}: not this user's to see; hint: which network namespaces have ended only root knows"
         ) from None
-    found = []
+    orphans = []
     for folder in folders:
         if int(folder.name) not in living:
             # The link is tested first: its text may be no name that this file system can look up.
             datapaths = sorted(path for path in folder.iterdir() if not path.is_symlink() and path.is_dir())
             if not any(map(_attached, datapaths)):
-                found.append(Leftover(folder, tuple(path.name for path in datapaths)))
-    return found
+                orphans.append(Leftover(folder, tuple(path.name for path in datapaths)))
+    return orphans
 
 
-def collect(found: Sequence[Leftover]) -> None:
+def collect(orphans: Sequence[Leftover]) -> None:
     """Removes them."""
-    for one in found:
+    for one in orphans:
         with suppress(FileNotFoundError):
             shutil.rmtree(one.folder)
 
@@ -82,32 +82,32 @@ def _attached(folder: Path) -> bool:
 
 def living_namespaces() -> set[int]:
     """Numbers of the network namespaces that processes are in or have open, or that are mounted."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     seen: set[str] = set()
     for process in PROCESSES.iterdir():
         if not process.name.isdecimal():
             continue
         # A process that has ended meanwhile is in no namespace.
         with suppress(FileNotFoundError, ProcessLookupError):
-            found |= _numbers((process / "fd").iterdir())
+            numbers |= _numbers((process / "fd").iterdir())
             for thread in (process / "task").iterdir():
                 with suppress(FileNotFoundError, ProcessLookupError):
-                    found |= _numbers([thread / "ns" / "net"])
+                    numbers |= _numbers([thread / "ns" / "net"])
                     mounts = str((thread / "ns" / "mnt").readlink())
-                    found |= set() if mounts in seen else _mounted(thread)
+                    numbers |= set() if mounts in seen else _mounted(thread)
                     seen.add(mounts)
-    return found
+    return numbers
 
 
 def _numbers(links: Iterable[Path]) -> set[int]:
     # Files are compared by device and inode: the name of an open file may be of a mount that is gone.
     device = Path("/proc/self/ns/net").stat().st_dev
-    found = set()
+    numbers = set()
     for link in links:
         with suppress(FileNotFoundError, ProcessLookupError):
             if (file := link.stat()).st_dev == device:
-                found.add(file.st_ino)
-    return found
+                numbers.add(file.st_ino)
+    return numbers
 
 
 def _mounted(thread: Path) -> set[int]:
@@ -124,7 +124,7 @@ def remove_stale(dry_run: bool) -> list[str]:
 
     """
     with locked(make=False):
-        found = leftovers()
+        orphans = leftovers()
         if not dry_run:
-            collect(found)
-    return [line for one in found for line in one.lines]
+            collect(orphans)
+    return [line for one in orphans for line in one.lines]

@@ -22,25 +22,25 @@ def lines(name: str, observed: DatapathState | None, desired: Desired | None, de
         devices: names by number.
 
     """
-    found = []
+    rows = []
     if observed is None and desired is not None:
-        found.append(f"+ {_datapath(name, desired)}")
+        rows.append(f"+ {_datapath(name, desired)}")
     elif observed is not None and desired is None:
-        found.append(f"- {_datapath(name, observed)}")
+        rows.append(f"- {_datapath(name, observed)}")
     elif observed is not None and desired is not None and not fits(observed, desired):
-        found += [f"~- {_datapath(name, observed)}", f"~+ {_datapath(name, desired)}"]
+        rows += [f"~- {_datapath(name, observed)}", f"~+ {_datapath(name, desired)}"]
     old = {one.name: group(one, devices) for one in observed.groups} if observed is not None else {}
     new = {one.name: group(one, devices) for one in desired.kernel_groups} if desired is not None else {}
     for key, text in new.items():
         if key not in old:
-            found.append(f"+ {text}")
+            rows.append(f"+ {text}")
         elif old[key] != text:
-            found += [f"~- {old[key]}", f"~+ {text}"]
-    found += [f"- {text}" for key, text in old.items() if key not in new]
+            rows += [f"~- {old[key]}", f"~+ {text}"]
+    rows += [f"- {text}" for key, text in old.items() if key not in new]
     before = observed.attached if observed is not None else frozenset()
     after = desired.attached if desired is not None else ()
-    found += [f"+ {text}" for text in _attached([one for one in after if one not in before], devices)]
-    return found + [f"- {text}" for text in _attached(sorted(before - {*after}), devices)]
+    rows += [f"+ {text}" for text in _attached([one for one in after if one not in before], devices)]
+    return rows + [f"- {text}" for text in _attached(sorted(before - {*after}), devices)]
 
 
 def group(one: KernelGroup, devices: Mapping[int, str]) -> str:

@@ -61,14 +61,14 @@ def observe(
     """
     folder = own_folder() / plan.name
     with datapath.locked(make=writes):
-        found, broken = before, None
+        current, broken = before, None
         try:
-            found = datapath.opened(folder) if before is None else before.again()
+            current = datapath.opened(folder) if before is None else before.again()
         except AnabranchError as error:
             if before is not None or not datapath.exists(folder):
                 raise
             broken = error
-        yield Observed(folder, found, devices_now() if devices is None else devices, broken)
+        yield Observed(folder, current, devices_now() if devices is None else devices, broken)
 
 
 def devices_now() -> dict[str, Device]:

@@ -219,7 +219,7 @@ def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | N
         settings.refuse("ports" if ports else "values", f"{count} of them", f"give at most {MEMBERS_MAX}")
     if kernel.pause_s is None and "pause" in settings:
         settings.refuse("pause", "given", f"{scheme} knows no pauses; leave it out")
-    found = WeightedMembers(
+    members = WeightedMembers(
         name=name,
         prefixes=prefixes,
         output=output,
@@ -232,7 +232,7 @@ def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | N
         seed=group_keys.seed(settings, seed, SEED_MAX),
     )
     settings.end()
-    return found
+    return members
 
 
 def _ports(settings: Settings, output: str) -> tuple[str, ...]:

@@ -43,15 +43,15 @@ def forecast(group: Group, strict: bool) -> Forecast:
     refused: list[tuple[str, str]] = []
     for scheme, program, size, gain in RECIPES:
         try:
-            found = installed(group, scheme, program, size, gain)
+            recipe = installed(group, scheme, program, size, gain)
         except AnabranchError as error:
             if strict:
                 raise
             refused.append((scheme, str(error)))
             continue
         # More slots than the weights need change nothing.
-        if program != LARGE or found.achieved != recipes[-1].achieved:
-            recipes.append(found)
+        if program != LARGE or recipe.achieved != recipes[-1].achieved:
+            recipes.append(recipe)
     traps = [
         "up to 64 KB that TCP hands over whole are one decision; gso_max_segs 1 at the sender makes it many",
         "a dead path loses what goes there until apply --follow, or the controller, has masked it",

@@ -54,9 +54,9 @@ def stand(folder: Path, scheme: str, groups: Sequence[_core.KernelGroup], ports:
 
     """
     desired = Forwarding(scheme, tuple(groups), frozenset(ports))
-    made = ebpf_datapath.change(folder, ebpf_datapath.opened(folder), desired)
-    assert made is not None
-    return made.datapath
+    changed = ebpf_datapath.change(folder, ebpf_datapath.opened(folder), desired)
+    assert changed is not None
+    return changed.datapath
 
 
 def find(folder: Path) -> _core.KernelDatapath | None:
@@ -70,11 +70,11 @@ def find(folder: Path) -> _core.KernelDatapath | None:
     return _core.KernelDatapath.open(folder)
 
 
-def has_room(found: _core.KernelDatapath, scheme: str, groups: Sequence[_core.KernelGroup]) -> bool:
+def has_room(present: _core.KernelDatapath, scheme: str, groups: Sequence[_core.KernelGroup]) -> bool:
     """Whether a datapath is of this scheme and can take these groups."""
-    return ebpf_datapath.fits(ebpf_datapath.described(found), Forwarding(scheme, tuple(groups), frozenset()))
+    return ebpf_datapath.fits(ebpf_datapath.described(present), Forwarding(scheme, tuple(groups), frozenset()))
 
 
-def ports_of(found: _core.KernelDatapath) -> frozenset[int]:
+def ports_of(present: _core.KernelDatapath) -> frozenset[int]:
     """Interfaces that a datapath is attached to, as a switch is."""
-    return frozenset(port for port, hook, alive in found.attachments() if hook == HOOK and alive)
+    return frozenset(port for port, hook, alive in present.attachments() if hook == HOOK and alive)

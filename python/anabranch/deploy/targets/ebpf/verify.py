@@ -18,14 +18,14 @@ TURNS_OFF = 2.0
 
 
 def verify(
-    plan: EbpfPlan, before: Observed, aim: Desired, seconds: float, connections: int | None
+    plan: EbpfPlan, before: Observed, aimed: Desired, seconds: float, connections: int | None
 ) -> tuple[list[Measured], list[str], float]:
     """Packets by group and member over so many seconds."""
-    found = before.datapath
-    if found is None:
+    opened = before.datapath
+    if opened is None:
         return [], [], 0.0
-    counted = found.datapath
-    names = [one.name for one in found.state.groups]
+    counted = opened.datapath
+    names = [one.name for one in opened.state.groups]
     shares = dict(zip(names, counted.shares(), strict=True))
     began, started = time.monotonic(), counted.counters()
     reading_s = time.monotonic() - began
@@ -37,16 +37,16 @@ def verify(
         name: tuple(new[0] - old[0] for old, new in zip(*both, strict=True))
         for name, *both in zip(names, started, ended, strict=True)
     }
-    now = datapath.described(found.datapath)
-    steady = now == found.state and desired(plan, devices_now(), now).kernel_groups == aim.kernel_groups
+    now = datapath.described(opened.datapath)
+    steady = now == opened.state and desired(plan, devices_now(), now).kernel_groups == aimed.kernel_groups
     groups = []
-    for one in aim.groups:
+    for one in aimed.groups:
         name = one.planned.name
         sent = sent_by_name[name]
         unit = plan.kernel.unit
         measured = Measured(
             name=name,
-            recipe=f"{plan.scheme} ({aim.scheme})",
+            recipe=f"{plan.scheme} ({aimed.scheme})",
             ports=one.planned.members,
             up=one.up,
             asked=one.asked,
@@ -58,7 +58,7 @@ def verify(
             unsteady=not steady,
         )
         if unit == "turn":
-            counters = (os.cpu_count() or 1) if aim.scheme == "cycle" else connections
+            counters = (os.cpu_count() or 1) if aimed.scheme == "cycle" else connections
             # One counter is read after the other, and packets pass meanwhile.
             passing = sum(sent) * reading_s / took
             measured = replace(measured, within=None if counters is None else TURNS_OFF * counters + passing)

@@ -24,13 +24,13 @@ def change(observed: Observed, desired: LinuxState) -> Change:
         AnabranchError: somebody else uses what would go.
 
     """
-    found = steps(observed.state, desired)
-    _refuse_harm(observed.connection, found, observed.state)
+    difference = steps(observed.state, desired)
+    _refuse_harm(observed.connection, difference, observed.state)
     return Change(
-        lines(found, observed.state, desired),
-        len(found),
+        lines(difference, observed.state, desired),
+        len(difference),
         f"{len(desired.nexthops)} nexthops, {len(desired.groups)} groups, {len(desired.routes)} routes",
-        lambda: _commit(observed, found),
+        lambda: _commit(observed, difference),
     )
 
 
@@ -84,13 +84,13 @@ class Step:
 
 def steps(old: LinuxState, new: LinuxState) -> list[Step]:
     """The fewest changes, each after what it needs: nexthops, groups, routes; then what is gone, the other way."""
-    made = [
+    created = [
         *_changed(old.nexthops, new.nexthops),
         *_changed(old.groups, new.groups),
         *_changed(old.routes, new.routes),
     ]
     gone = [*_gone(old.routes, new.routes), *_gone(old.groups, new.groups), *_gone(old.nexthops, new.nexthops)]
-    return [*made, *gone]
+    return [*created, *gone]
 
 
 def take(connection: Connection, step: Step, devices: Mapping[str, Device]) -> None:
@@ -117,15 +117,15 @@ def take(connection: Connection, step: Step, devices: Mapping[str, Device]) -> N
 
 def lines(changes: Sequence[Step], old: LinuxState, new: LinuxState) -> list[str]:
     """Lines for people: `+` new, `-` gone, `~-` was and `~+` is now, changed in place."""
-    found = []
+    rows = []
     for step in changes:
         if step.old is None and step.new is not None:
-            found.append(f"+ {_text(step.new, new)}")
+            rows.append(f"+ {_text(step.new, new)}")
         elif step.new is None and step.old is not None:
-            found.append(f"- {_text(step.old, old)}")
+            rows.append(f"- {_text(step.old, old)}")
         elif step.old is not None and step.new is not None:
-            found += [f"~- {_text(step.old, old)}", f"~+ {_text(step.new, new)}"]
-    return found
+            rows += [f"~- {_text(step.old, old)}", f"~+ {_text(step.new, new)}"]
+    return rows
 
 
 def _text(one: Nexthop | NexthopGroup | Route, state: LinuxState) -> str:
@@ -134,7 +134,7 @@ def _text(one: Nexthop | NexthopGroup | Route, state: LinuxState) -> str:
         case Nexthop(nexthop_id=number, hop=hop):
             return f"nexthop {number:#x} {hop}"
         case NexthopGroup(group_id=number, members=members, resilience=resilience):
-            held = ", ".join(
+            list_text = ", ".join(
                 f"{state.nexthops[member].hop if member in state.nexthops else hex(member)} weight={weight}"
                 for member, weight in members
             )
@@ -143,7 +143,7 @@ def _text(one: Nexthop | NexthopGroup | Route, state: LinuxState) -> str:
             )
             if resilience is not None and resilience.unbalanced_timer_cs:
                 more += f" unbalanced={resilience.unbalanced_timer_cs / 100:g}s"
-            return f"group {number:#x} {one.kind}{more}: {held or 'empty'}"
+            return f"group {number:#x} {one.kind}{more}: {list_text or 'empty'}"
         case Route(nexthop_id=number):
             return f"route {one} -> group {number:#x}"
 

@@ -130,10 +130,10 @@ def _resilience(planned: WeightedHops, recipe: Recipe) -> Resilience | None:
 
 
 def _nexthop_numbers(plan: LinuxPlan, observed: LinuxState) -> dict[Hop, int]:
-    found = {one.hop: number for number, one in observed.nexthops.items()}
+    numbers = {one.hop: number for number, one in observed.nexthops.items()}
     free = (number for number in count(first_number(plan.owner) + NEXTHOPS) if number not in observed.nexthops)
     hops = dict.fromkeys(hop for planned in plan.groups for hop in planned.hops)
-    return {hop: found[hop] if hop in found else next(free) for hop in hops}
+    return {hop: numbers[hop] if hop in numbers else next(free) for hop in hops}
 
 
 def _observed_group(planned: WeightedHops, observed: LinuxState) -> NexthopGroup | None:
@@ -163,14 +163,14 @@ def _group_number(
 
 def hash_notes(groups: Sequence[Installed]) -> list[str]:
     """Notes where the kernel hashes no ports, so that all connections between two hosts take one path."""
-    found = []
+    notes = []
     for version in sorted({prefix.version for one in groups for prefix in one.planned.prefixes}):
         policy = hash_policy.read(version)
         if policy is None or policy.hashed & PORTS:
             continue
         apart = " but for their flow labels" if policy.hashed & FLOW_LABEL and version == 6 else ""
-        found.append(
+        notes.append(
             f"{policy.name}={policy.number}: ports are not hashed, all connections between two hosts take one path"
             f"{apart}; sysctl -w {policy.name}=1 hashes them"
         )
-    return found
+    return notes

@@ -52,28 +52,28 @@ def explain(plan: str, tuples: npt.NDArray[np.void]) -> list[Predicted]:
 
 def explain_group(tuples: npt.NDArray[np.void]) -> list[Explanation]:
     """The hashed fields of each connection, by the setting that `anabranch plan` writes."""
-    found = []
+    explanations = []
     for row in range(len(tuples)):
         one = tuples[row : row + 1]
         if is_no_ip(one)[0]:
             steps, unknown = [("read as", NO_IP)], "because the kernel sees no IP behind these headers"
         else:
             steps, unknown = [_hashed(one, HashPolicy(int(one[0]["version"])))[0]], KEY
-        found.append(Explanation(described(one[0]), steps, None, unknown=unknown))
-    return found
+        explanations.append(Explanation(described(one[0]), steps, None, unknown=unknown))
+    return explanations
 
 
 def _one(plan: LinuxPlan, one: npt.NDArray[np.void], policies: dict[int, HashPolicy]) -> Predicted:
     name = described(one[0])
     if is_no_ip(one)[0]:
         return Predicted(name, [("read as", NO_IP)], None, None, "others decide", known=True)
-    found = takers(plan.groups, one[0])
-    if not found:
+    groups = takers(plan.groups, one[0])
+    if not groups:
         return Predicted(name, [("route", "none of this plan")], None, None, "others decide", known=True)
-    if len({group.table for group in found}) > 1:
-        tables = ", ".join(str(group.table) for group in found)
+    if len({group.table for group in groups}) > 1:
+        tables = ", ".join(str(group.table) for group in groups)
         return Predicted(name, [("route", f"tables {tables}")], None, None, f"not known {RULES}")
-    taking: WeightedHops = min(found, key=lambda group: group.metric)
+    taking: WeightedHops = min(groups, key=lambda group: group.metric)
     step, fields = _hashed(one, policies[int(one[0]["version"])])
     steps = [("route", f"group {taking.name}, {len(taking.hops)} paths"), step]
     return Predicted(name, steps, taking.name, fields, f"not known {KEY}: one of {taking.name}'s {len(taking.hops)}")

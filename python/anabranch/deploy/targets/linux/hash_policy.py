@@ -44,6 +44,6 @@ def read(version: int) -> HashPolicy | None:
     policy, fields = folder / "fib_multipath_hash_policy", folder / "fib_multipath_hash_fields"
     if not policy.exists():
         return None
-    found = HashPolicy(version, int(policy.read_text()))
+    read_policy = HashPolicy(version, int(policy.read_text()))
     # Policy 3 and its fields came together, in Linux 5.14.
-    return HashPolicy(version, found.number, int(fields.read_text(), 0)) if fields.exists() else found
+    return HashPolicy(version, read_policy.number, int(fields.read_text(), 0)) if fields.exists() else read_policy

@@ -63,18 +63,18 @@ def hashed(tuples: npt.NDArray[np.void], policy: HashPolicy) -> tuple[list[str],
     if policy.number == LAYER_3 and _is_about_another(tuples):
         return [f"addresses of the packet that the message is about: {MISSING}"], False
     protocol, ports = _transport(tuples, policy)
-    found = []
+    fields = []
     # The kernel sorts the addresses, and the ports by themselves (`__flow_hash_consistentify`).
     ends = [end for bit, end in zip((SOURCE, DESTINATION), ends_of(row), strict=True) if bits & bit]
     if ends:
-        found.append(" ".join(sorted(ends)))
+        fields.append(" ".join(sorted(ends)))
     if bits & PROTOCOL:
-        found.append(f"protocol {protocol}")
+        fields.append(f"protocol {protocol}")
     if bits & FLOW_LABEL and policy.version == 6:
-        found.append(f"flow label {MISSING}")
+        fields.append(f"flow label {MISSING}")
     if bits & (SOURCE_PORT | DESTINATION_PORT):
-        found.append(ports)
-    return found, not any(MISSING in one for one in found)
+        fields.append(ports)
+    return fields, not any(MISSING in one for one in fields)
 
 
 def _is_about_another(tuples: npt.NDArray[np.void]) -> bool:

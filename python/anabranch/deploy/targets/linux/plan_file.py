@@ -84,7 +84,7 @@ def _group(settings: Settings) -> WeightedHops:
     prefixes = _prefixes(settings.table("match"))
     version = prefixes[0].version
     hops = _hops(settings, version)
-    found = WeightedHops(
+    weighted = WeightedHops(
         name=name,
         prefixes=prefixes,
         hops=hops,
@@ -132,9 +132,9 @@ def _group(settings: Settings) -> WeightedHops:
         ),
     )
     settings.end()
-    if found.recipe == MPATH and found.buckets is not None:
-        settings.refuse("buckets", found.buckets, 'mpath has none; leave it out, or take recipe = "resilient"')
-    return found
+    if weighted.recipe == MPATH and weighted.buckets is not None:
+        settings.refuse("buckets", weighted.buckets, 'mpath has none; leave it out, or take recipe = "resilient"')
+    return weighted
 
 
 def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
@@ -143,17 +143,17 @@ def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
     # Plans for switches may have this key; a kernel resolves addresses by itself.
     meaning = "Without effect: the kernel resolves addresses by itself. It may stand there, so that a plan for a switch"
     settings.flag("arp", False, f"{meaning} is also one for a kernel.")
-    found = group_keys.destinations(
+    destinations = group_keys.destinations(
         settings,
         f"a kernel's route matches destinations only; {hint}",
         "Destinations, all of one IP version.",
         REQUIRED,
     )
-    if not found:
+    if not destinations:
         raise AnabranchError(f"{settings.file}: {settings.path}.ip_dst: missing; {hint}")
-    if len({prefix.version for prefix in found}) > 1:
+    if len({prefix.version for prefix in destinations}) > 1:
         settings.refuse("ip_dst", "IPv4 beside IPv6", "write a group for each")
-    return found
+    return destinations
 
 
 def _hops(settings: Settings, version: int) -> tuple[Hop, ...]:

@@ -49,7 +49,7 @@ def forecast(group: Group, bound_pct: float, strict: bool) -> Forecast:
     for setting in settings:
         recipes += [least_resilient(group, setting, bound_pct), threshold(group, setting)]
     # Weights that `ip` takes come first only if their error is within the bound.
-    recipes.sort(key=lambda found: found.mape_pct > bound_pct)
+    recipes.sort(key=lambda recipe: recipe.mape_pct > bound_pct)
     traps = [
         "fib_multipath_hash_policy=1 hashes ports too; the default 0 sends one host pair over one path",
         "a carrier loss deletes the nexthop and takes it out of the group; it does not come back by itself",
@@ -80,10 +80,10 @@ def threshold(group: Group, weights: Sequence[int]) -> Recipe:
 def least_resilient(group: Group, weights: Sequence[int], bound_pct: float) -> Recipe:
     """Resilient, with the least power of two of buckets that stays below the bound, or the most there are."""
     for buckets in BUCKET_COUNTS:
-        found = resilient(group, weights, buckets)
-        if found.mape_pct < bound_pct:
+        recipe = resilient(group, weights, buckets)
+        if recipe.mape_pct < bound_pct:
             break
-    return found
+    return recipe
 
 
 def resilient(group: Group, weights: Sequence[int], buckets: int) -> Recipe:

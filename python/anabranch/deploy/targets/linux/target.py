@@ -56,8 +56,8 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
 
     def desired(self, plan: LinuxPlan, observed: Observed) -> Desired:
         """Nexthops, groups and routes, with notes on what the kernel hashes."""
-        found = desired.desired(plan, observed.state, observed.devices, kernel.weight_max(observed.connection))
-        return replace(found, warnings=(*found.warnings, *desired.hash_notes(found.groups)))
+        state = desired.desired(plan, observed.state, observed.devices, kernel.weight_max(observed.connection))
+        return replace(state, warnings=(*state.warnings, *desired.hash_notes(state.groups)))
 
     def observe(self, plan: LinuxPlan, options: None, *, writes: bool) -> AbstractContextManager[Observed]:
         """The owner's nexthops, groups and routes."""
@@ -69,8 +69,8 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
         del plan
         if desired is None:
             return change.change(observed, LinuxState())
-        found = change.change(observed, desired.state)
-        return replace(found, unfinished=lambda: buckets.waiting(observed, desired))
+        difference = change.change(observed, desired.state)
+        return replace(difference, unfinished=lambda: buckets.waiting(observed, desired))
 
     def verify(
         self, plan: LinuxPlan, observed: Observed, desired: Desired, seconds: float, connections: int | None

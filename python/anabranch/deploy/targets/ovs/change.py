@@ -66,7 +66,7 @@ class TablesChange:
         flows = {flow.key: listing.flow(flow, names) for flow in self.installed.flows}
         groups = {group.group_id: listing.group(group, names) for group in self.installed.groups}
         meters = {meter.meter_id: listing.meter(meter) for meter in self.installed.meters}
-        found = []
+        rows = []
         for (table, sign), kind in groupby(self.mods, _kind):
             mods = list(kind)
             left = len(mods) - RULES_SHOWN if table is not None and len(mods) > RULES_SHOWN + 1 else 0
@@ -78,10 +78,10 @@ class TablesChange:
                         now, then = listing.group(group, names), groups.get(group.group_id)
                     case MeterMod(meter=meter):
                         now, then = listing.meter(meter), meters.get(meter.meter_id)
-                found += [f"{sign} {now}"] if sign == "-" or then is None else [f"~- {then}", f"~+ {now}"]
+                rows += [f"{sign} {now}"] if sign == "-" or then is None else [f"~- {then}", f"~+ {now}"]
             if left:
-                found.append(f"{sign} {left} more rules of table {table}")
-        return found
+                rows.append(f"{sign} {left} more rules of table {table}")
+        return rows
 
 
 def change(observed: Observed, desired: Tables) -> Change:
@@ -91,15 +91,15 @@ def change(observed: Observed, desired: Tables) -> Change:
         AnabranchError: somebody else uses what would go.
 
     """
-    found = TablesChange.between(observed.own, desired)
-    refuse_harm(found.mods, observed)
+    difference = TablesChange.between(observed.own, desired)
+    refuse_harm(difference.mods, observed)
 
     async def commit(connection: Connection) -> None:
-        await connection.commit(found.mods)
+        await connection.commit(difference.mods)
 
     return Change(
-        found.lines(observed.names),
-        len(found.mods),
+        difference.lines(observed.names),
+        len(difference.mods),
         f"{len(desired.groups)} groups, {len(desired.flows)} rules",
         lambda: on_connection(observed.address, observed.tls, commit),
     )

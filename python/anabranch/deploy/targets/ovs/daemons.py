@@ -144,8 +144,8 @@ class OpenVSwitch:
 
     def meter_packets(self, bridge: str) -> tuple[int, int]:
         """Packets that came to the meters of a bridge, and packets that they dropped."""
-        told = self._run("ovs-ofctl", "-O", "OpenFlow15", "meter-stats", self.openflow(bridge))
-        came, dropped = (re.findall(rf"\b{count}:(\d+)", told) for count in ("packet_in_count", "packet_count"))
+        statistics = self._run("ovs-ofctl", "-O", "OpenFlow15", "meter-stats", self.openflow(bridge))
+        came, dropped = (re.findall(rf"\b{count}:(\d+)", statistics) for count in ("packet_in_count", "packet_count"))
         return sum(map(int, came)), sum(map(int, dropped))
 
     def packet_out(self, bridge: str, packet: str) -> None:

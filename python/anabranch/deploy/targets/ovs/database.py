@@ -67,7 +67,7 @@ def openflow_address(address: str, row: BridgeRow) -> str:
     raise AnabranchError(f"bridge {row.name}: it lets no controller in; {hint}")
 
 
-def _select(address: str, tls_files: tuple[Path, Path, Path] | None, *wanted: tuple[str, ...]) -> list[list[Any]]:
+def _select(address: str, tls_files: tuple[Path, Path, Path] | None, *columns: tuple[str, ...]) -> list[list[Any]]:
     """The columns of each table, all rows."""
     try:
         from ovs import stream
@@ -86,7 +86,7 @@ def _select(address: str, tls_files: tuple[Path, Path, Path] | None, *wanted: tu
         raise AnabranchError(f"ovsdb: {address}: {error.strerror or error}; is ovsdb-server there?") from None
     if failed:
         raise AnabranchError(f"ovsdb: {address}: {os.strerror(failed)}; is ovsdb-server there?")
-    selects = [{"op": "select", "table": table, "where": [], "columns": list(names)} for table, *names in wanted]
+    selects = [{"op": "select", "table": table, "where": [], "columns": list(names)} for table, *names in columns]
     failed, reply = json_rpc.ask(connection, "transact", ["Open_vSwitch", *selects], TIMEOUT_MS)
     if failed or reply is None or reply.error is not None:
         refused = "no answer" if reply is None else reply.error

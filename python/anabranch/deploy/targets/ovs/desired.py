@@ -75,7 +75,7 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
         group.name: _observed_seed(observed.get(plan.ownership.group_id(numbers[group.name]))) for group in plan.groups
     }
     others = [seed for group in plan.groups if group.seed is None and (seed := seeds[group.name]) is not None]
-    found: list[Installed] = []
+    installed: list[Installed] = []
     flows: set[Flow] = set()
     groups: set[Group] = set()
     for group in plan.groups:
@@ -94,11 +94,11 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
             Flow(plan.ownership.table, priority, match, rendered.actions, rendered.goto, cookie)
             for priority, match in _matches(plan, split, group, ports)
         )
-        found.append(Installed(group, split, own))
+        installed.append(Installed(group, split, own))
         groups |= rendered.groups
         flows |= rendered.flows | own
-    _refuse_overlaps(plan, found)
-    return Desired(tuple(found), Tables(frozenset(flows), frozenset(groups)))
+    _refuse_overlaps(plan, installed)
+    return Desired(tuple(installed), Tables(frozenset(flows), frozenset(groups)))
 
 
 def _split(
@@ -203,7 +203,7 @@ def meeting(rules: Iterable[Flow], others: Iterable[Flow]) -> Iterator[tuple[Flo
     Those with fields that nobody here knows are left out: these may tell them apart.
     """
     looking, others_looking = _by_bits(rules), _by_bits(others)
-    for ((table, bits), here), ((other_table, other_bits), there) in product(looking.items(), others_looking.items()):
+    for ((table, bits), here), ((other_table, other_bits), theirs) in product(looking.items(), others_looking.items()):
         if table != other_table:
             continue
         masks = dict(other_bits)
@@ -211,18 +211,18 @@ def meeting(rules: Iterable[Flow], others: Iterable[Flow]) -> Iterator[tuple[Flo
         seen: dict[tuple[int, ...], list[Flow]] = {}
         for rule in here:
             seen.setdefault(_looked_at(rule.match, both), []).append(rule)
-        for other in there:
+        for other in theirs:
             for rule in seen.get(_looked_at(other.match, both), ()):
                 yield rule, other
 
 
 def _by_bits(rules: Iterable[Flow]) -> dict[tuple[int, Bits], list[Flow]]:
-    found: dict[tuple[int, Bits], list[Flow]] = {}
+    flows_by_bits: dict[tuple[int, Bits], list[Flow]] = {}
     for rule in rules:
         if not rule.match.foreign:
             bits = tuple((name, mask) for name, _, mask in rule.match.fields)
-            found.setdefault((rule.table, bits), []).append(rule)
-    return found
+            flows_by_bits.setdefault((rule.table, bits), []).append(rule)
+    return flows_by_bits
 
 
 def _both(mask: int | None, other: int | None) -> int:
@@ -254,18 +254,18 @@ def _numbers(plan: PlanFile, present: Tables) -> dict[str, int]:
     if len(by_name) < len(plan.groups):
         other = next(group for group in plan.groups if by_name[_checksum(group)] is not group)
         plan.refuse(other, "name", f"its CRC-32 is that of {by_name[_checksum(other)].name}; take another name")
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for flow in present.flows:
         group = by_name.get(flow.cookie & NAME_BITS)
         number = _number_led_to(flow, plan)
         if flow.table == plan.ownership.table and group is not None and number is not None:
-            found[group.name] = number
-    used = set(found.values())
-    if len(used) < len(found):
+            numbers[group.name] = number
+    used = set(numbers.values())
+    if len(used) < len(numbers):
         # The switch has two names under one number, which we never write; all groups are numbered anew.
-        found, used = {}, set()
+        numbers, used = {}, set()
     free = (number for number in range(len(plan.groups) * 2) if number not in used)
-    return {group.name: found[group.name] if group.name in found else next(free) for group in plan.groups}
+    return {group.name: numbers[group.name] if group.name in numbers else next(free) for group in plan.groups}
 
 
 def _number_led_to(flow: Flow, plan: PlanFile) -> int | None:

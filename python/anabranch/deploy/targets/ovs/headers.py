@@ -48,8 +48,8 @@ def is_no_ip(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
 def is_misread_by_l4(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
     """Which packets `dp_hash` L4 hashes by an extension header's number: TCP and UDP behind one, of IPv6."""
     of_kind = (tuples["version"] == 6) & np.isin(tuples["protocol"], (PROTOCOLS["tcp"], PROTOCOLS["udp"]))
-    found: npt.NDArray[np.bool_] = of_kind & has(tuples, FIRST_FRAGMENT, AUTHENTICATED, EXTENSIONS)
-    return found & ~has(tuples, LATER_FRAGMENT)
+    misread: npt.NDArray[np.bool_] = of_kind & has(tuples, FIRST_FRAGMENT, AUTHENTICATED, EXTENSIONS)
+    return misread & ~has(tuples, LATER_FRAGMENT)
 
 
 def is_unknown_to_l4(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:

@@ -28,12 +28,12 @@ RESERVED = {IN_PORT: "in_port", CONTROLLER: "controller", LOCAL: "local"}
 
 def flow(one: Flow, names: Mapping[int, str]) -> str:
     """`rule table=0 priority=1000 ip,ip_dst=10.0.2.0/24 -> group 0xab000000`; `names` are those of ports."""
-    way = [action(each, names) for each in one.actions]
+    steps = [action(each, names) for each in one.actions]
     if written := written_actions(one):
-        way.append(f"write_actions({', '.join(action(each, names) for each in written)})")
+        steps.append(f"write_actions({', '.join(action(each, names) for each in written)})")
     if one.goto is not None:
-        way.append(f"table {one.goto}")
-    return f"rule table={one.table} priority={one.priority} {match(one.match, names)} -> {', '.join(way) or 'drop'}"
+        steps.append(f"table {one.goto}")
+    return f"rule table={one.table} priority={one.priority} {match(one.match, names)} -> {', '.join(steps) or 'drop'}"
 
 
 def group(one: Group, names: Mapping[int, str]) -> str:

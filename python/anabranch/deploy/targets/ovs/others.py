@@ -42,19 +42,19 @@ def refuse_harm(mods: Sequence[Mod], observed: Observed) -> None:
 
 def warnings(desired: Desired, observed: Observed) -> list[str]:
     """Notes for the operator on a plan that can be applied."""
-    found = []
+    sentences = []
     for group in desired.groups:
         asked, got = group.split.paths.asked, group.split.shares()
         error = 0.0 if group.split.recipe == "failover" else mape(asked, got)
         if error > group.planned.error_pct:
             shares = ", ".join(f"{100 * share:.1f}" for share in got)
-            found.append(
+            sentences.append(
                 f"group {group.planned.name}: {group.split.recipe} makes {shares} % of these weights, "
                 f"{error:.3g} % off (MAPE); anabranch plan shows what is nearer"
             )
         dead = [observed.names.get(port, str(port)) for port in group.split.ports if not observed.up.get(port, False)]
         if dead:
-            found.append(f"group {group.planned.name}: down: {', '.join(dead)}")
+            sentences.append(f"group {group.planned.name}: down: {', '.join(dead)}")
     theirs = [flow for flow in observed.flows if flow not in observed.own.flows]
     of = {flow: group.planned.name for group in desired.groups for flow in group.flows}
     first: dict[str, set[Flow]] = {}
@@ -64,5 +64,5 @@ def warnings(desired: Desired, observed: Observed) -> list[str]:
     for name, others in sorted(first.items()):
         first_of = max(others, key=lambda flow: (flow.priority, listing.match(flow.match, {})))
         text = listing.flow(first_of, observed.names)
-        found.append(f"group {name}: somebody else's {text} takes packets of it first")
-    return found
+        sentences.append(f"group {name}: somebody else's {text} takes packets of it first")
+    return sentences

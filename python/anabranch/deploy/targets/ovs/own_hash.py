@@ -60,10 +60,10 @@ def _behind_extension(read: npt.NDArray[np.void], basis: int) -> npt.NDArray[np.
     ends = np.concatenate([read["source"], read["destination"]], axis=1)
     ports = np.stack([read["source_port"], read["destination_port"]], axis=1).astype(">u2")
     first = np.where(has(read, AUTHENTICATED), AUTHENTICATION, FRAGMENT).astype(np.uint32)
-    found = np.zeros(len(read), np.uint32)
+    hashes = np.zeros(len(read), np.uint32)
     for word in (*np.ascontiguousarray(ends).view("<u4").T, first, *ports.view("<u4").T):
-        found = add(found, word.astype(np.uint32))
-    hashed = finished(found ^ np.uint32(42))
+        hashes = add(hashes, word.astype(np.uint32))
+    hashed = finished(hashes ^ np.uint32(42))
     zero, based = np.zeros(len(read), np.uint32), np.full(len(read), basis, np.uint32)
     return finished(add(add(hashed, zero), based) ^ np.uint32(8))
 

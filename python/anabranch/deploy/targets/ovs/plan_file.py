@@ -123,7 +123,7 @@ def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts
     recipe = settings.one_of(
         "recipe", AUTO, (AUTO, *RECIPES), "How the switch is made to split so: [recipes](deploy.md#recipes)."
     )
-    found = WeightedPorts(
+    weighted = WeightedPorts(
         name=name,
         where=where,
         ports=ports,
@@ -147,7 +147,7 @@ def _group(settings: Settings, seed: int | None, priority: int) -> WeightedPorts
         ),
     )
     settings.end()
-    return found
+    return weighted
 
 
 def _weights(settings: Settings, recipe: str, paths: int) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def _predicted(
 ) -> list[Predicted]:
     if in_port is not None and in_port not in observed.ports:
         raise AnabranchError(f"in-port: {in_port}: no port there; {nearest(in_port, observed.ports)}")
-    found = desired.desired(plan, observed.ports, observed.own, observed.datapath_id)
-    paths = {plan.ownership.group_id(one.split.index): one.split.ports for one in found.groups}
-    predictor = Predictor(found.tables, plan.ownership.table, observed.up, observed.names, paths)
+    aimed = desired.desired(plan, observed.ports, observed.own, observed.datapath_id)
+    paths = {plan.ownership.group_id(one.split.index): one.split.ports for one in aimed.groups}
+    predictor = Predictor(aimed.tables, plan.ownership.table, observed.up, observed.names, paths)
     return predictor.predict(tuples, None if in_port is None else observed.ports[in_port])

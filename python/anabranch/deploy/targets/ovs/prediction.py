@@ -164,15 +164,15 @@ class Predictor:
         if group.kind != SELECT:
             raise AnabranchError(f"group 0x{group.group_id:x}: {group.kind}: no group of a plan; apply it anew")
         if selection is not None and selection.method == "hash":
-            (found,) = by_selection(row, paths, Switch(parameter=selection.parameter), ids)
+            (chosen,) = by_selection(row, paths, Switch(parameter=selection.parameter), ids)
         else:
             parameter = 0 if selection is None else selection.parameter
-            (found,) = by_dp_hash(row, paths, Switch(parameter=parameter), ids, selection is None)
+            (chosen,) = by_dp_hash(row, paths, Switch(parameter=parameter), ids, selection is None)
         # These steps number buckets, not paths.
-        steps += [(what, PATH.sub("", text)) for what, text in found.steps]
-        if found.path is None:
-            raise _NotKnownError(found.unknown)
-        return group.buckets[found.path - 1]
+        steps += [(what, PATH.sub("", text)) for what, text in chosen.steps]
+        if chosen.path is None:
+            raise _NotKnownError(chosen.unknown)
+        return group.buckets[chosen.path - 1]
 
 
 def _read_as(row: npt.NDArray[np.void]) -> str:
@@ -192,7 +192,7 @@ def _fields(captured: npt.NDArray[np.void], in_port: int | None) -> dict[str, in
     row = as_read(captured)[0]
     version = int(row["version"])
     length, family = (16, "ipv6") if version == 6 else (4, "ip")
-    found: dict[str, int | None] = {
+    fields: dict[str, int | None] = {
         "in_port": in_port,
         "eth_type": IPV6 if version == 6 else IPV4,
         "vlan_vid": 0,
@@ -200,11 +200,11 @@ def _fields(captured: npt.NDArray[np.void], in_port: int | None) -> dict[str, in
         "ip_proto": int(row["protocol"]),
     }
     for end, name in (("source", "src"), ("destination", "dst")):
-        found[f"{family}_{name}"] = int.from_bytes(row[end][:length].tobytes(), "big")
+        fields[f"{family}_{name}"] = int.from_bytes(row[end][:length].tobytes(), "big")
         transport = PORTED.get(int(row["protocol"]))
         if transport is not None:
-            found[f"{transport}_{name}"] = int(row[f"{end}_port"])
-    return found
+            fields[f"{transport}_{name}"] = int(row[f"{end}_port"])
+    return fields
 
 
 def _takes(match: Match, fields: Mapping[str, int | None]) -> bool:

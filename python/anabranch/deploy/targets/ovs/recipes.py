@@ -66,10 +66,10 @@ def parse_version(text: str) -> tuple[int, int, int]:
         AnabranchError: text that is no version, or one before 2.10, which has no dp_hash by default.
 
     """
-    found = re.fullmatch(r"(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?", text.strip())
-    if found is None:
+    match = re.fullmatch(r"(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?", text.strip())
+    if match is None:
         raise AnabranchError(f"ovs-version: {text}: not a version; write it as ovs-vswitchd --version does: 3.1.0")
-    version = (int(found[1]), int(found[2]), int(found[3] or 0))
+    version = (int(match[1]), int(match[2]), int(match[3] or 0))
     if version < (2, 10, 0):
         raise AnabranchError(f"ovs-version: {text}: older than 2.10, which is not modelled; give 2.10 or newer")
     return version
@@ -88,11 +88,11 @@ def forecast(group: Group, switch: Switch, bound_pct: float, strict: bool) -> Fo
         ("multipath", lambda group, switch: multipath(group, switch, bound_pct)),
         ("hash", scored),
     ):
-        found = attempt(build, group, switch)
-        if isinstance(found, Recipe):
-            recipes.append(found)
+        recipe = attempt(build, group, switch)
+        if isinstance(recipe, Recipe):
+            recipes.append(recipe)
         else:
-            refused.append((name, str(found)))
+            refused.append((name, str(recipe)))
     version = ".".join(map(str, switch.version))
     title = f"Open vSwitch {version}, select group {switch.group_id} on {switch.bridge}"
     return Forecast("ovs", title, recipes, refused, traps(group, switch), READING)
@@ -215,7 +215,7 @@ def multipath(group: Group, switch: Switch, bound_pct: float) -> Recipe:
 
 def traps(group: Group, switch: Switch) -> list[str]:
     """Traps that have cost others a day and apply to this group."""
-    found = [
+    notes = [
         "selection_method needs an OpenFlow 1.5 connection; on 1.1 to 1.4 it is dropped without a word",
         "without selection_method the hash is SYM_L4, which leaves out UDP ports: one host pair, one path",
         "watch_port on every bucket: without it traffic keeps going into a dead port",
@@ -226,10 +226,10 @@ def traps(group: Group, switch: Switch) -> list[str]:
     asked = Splitter("random", group.weights).asked()
     error = mape(asked, exact(Splitter("ovs-dp-hash", heavy, None, **switch.sizing)))
     if error > 1:
-        found.insert(1, f"never give gravity weights to dp_hash: it would be {error:.0f} % off here")
+        notes.insert(1, f"never give gravity weights to dp_hash: it would be {error:.0f} % off here")
     if 0 in group.integers:
-        found.append("a bucket of weight 0 is never live: it carries nothing even when it is the last")
-    return found
+        notes.append("a bucket of weight 0 is never live: it carries nothing even when it is the last")
+    return notes
 
 
 def _buckets(weights: Sequence[int]) -> list[tuple[int, int]]:
@@ -242,8 +242,8 @@ def _over_paths(group: Group, buckets: Sequence[tuple[int, int]], switch: Switch
     up = [group.up[path] for path, _ in buckets]
     shares = exact(Splitter("ovs-dp-hash", [weight for _, weight in buckets], up, **switch.sizing))
     paths = [path for path, _ in buckets]
-    found: list[float] = np.bincount(paths, shares, minlength=len(group.up)).tolist()
-    return found
+    shares_by_path: list[float] = np.bincount(paths, shares, minlength=len(group.up)).tolist()
+    return shares_by_path
 
 
 def _dp_hash_method(switch: Switch) -> str:

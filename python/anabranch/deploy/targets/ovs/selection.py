@@ -39,21 +39,21 @@ def by_selection(
     weights = within(group, WEIGHT_MAX, "OpenFlow")
     live = [path for path, weight in enumerate(weights) if weight and group.up[path]]
     buckets = [(bucket_ids[path], weights[path]) for path in live]
-    found = []
+    explanations = []
     chosen_by_row = selected(tuples, buckets, switch.parameter)
     for row, read, no_ip, (basis, scores, chosen) in zip(
         tuples, as_read(tuples), is_no_ip(tuples), chosen_by_row, strict=True
     ):
         if no_ip:
-            found.append(Explanation(described(row), [], None, unknown=NO_IP))
+            explanations.append(Explanation(described(row), [], None, unknown=NO_IP))
             continue
         steps = [("fields", _fields(read)), ("basis", f"0x{basis:08x} (selection_method_param {switch.parameter})")]
         steps += [
             (f"score of bucket {bucket_id}", f"{score} = {value} x {weight} (path {path + 1})")
             for path, (bucket_id, weight), (value, score) in zip(live, buckets, scores, strict=True)
         ]
-        found.append(Explanation(described(row), steps, live[chosen] + 1, buckets[chosen][0]))
-    return found
+        explanations.append(Explanation(described(row), steps, live[chosen] + 1, buckets[chosen][0]))
+    return explanations
 
 
 def by_dp_hash(
@@ -80,18 +80,18 @@ def by_dp_hash(
     splitter = Splitter("ovs-dp-hash", weights, group.up, **switch.sizing)
     keys, reads = dp_hashes(tuples, algorithm, basis), as_read(tuples)
     hidden = is_unknown_to_l4(tuples) if algorithm == 0 else np.zeros(len(tuples), bool)
-    found = []
+    explanations = []
     for row, read, no_ip, key, path, unknown in zip(
         tuples, reads, is_no_ip(tuples), keys, splitter.pick(keys), hidden, strict=True
     ):
         if no_ip:
-            found.append(Explanation(described(row), [], None, unknown=NO_IP))
+            explanations.append(Explanation(described(row), [], None, unknown=NO_IP))
             continue
         if unknown:
             typed = not is_untyped(read)
             needs, reason = (NEEDS_FIRST, UNORDERED) if typed else (_needs_type(row), UNTYPED)
             steps = [("fields", _fields(read)), ("dp_hash", needs)]
-            found.append(Explanation(described(row), steps, None, unknown=reason))
+            explanations.append(Explanation(described(row), steps, None, unknown=reason))
             continue
         slot = int(key) & (len(slots) - 1)
         steps = [("fields", _fields(read, udp_ports=algorithm == 0, icmp=algorithm == 0))]
@@ -99,8 +99,8 @@ def by_dp_hash(
         owner = slots[slot]
         passed = "" if owner == path else f", bucket {bucket_ids[owner]} is dead: the next slot of a living one"
         steps.append(("slot", f"{slot} of {len(slots)}{passed}"))
-        found.append(Explanation(described(row), steps, int(path) + 1, bucket_ids[path]))
-    return found
+        explanations.append(Explanation(described(row), steps, int(path) + 1, bucket_ids[path]))
+    return explanations
 
 
 def _needs_type(row: np.void) -> str:

@@ -44,9 +44,9 @@ class Shares:
 
 
 def _by_port(group: Group, counter: BucketCounters) -> dict[int, int]:
-    found: dict[int, int] = {}
+    slots: dict[int, int] = {}
     for bucket, size in zip(group.buckets, counter.bytes_, strict=True):
         for action in bucket.actions:
             if isinstance(action, Output):
-                found[action.port] = found.get(action.port, 0) + size
-    return found
+                slots[action.port] = slots.get(action.port, 0) + size
+    return slots

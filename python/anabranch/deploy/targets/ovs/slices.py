@@ -49,11 +49,11 @@ def tables(
     limits: dict[str, list[Meter]] = {}
     groups = {source: _failover(ordered, source, ownership) for source in {pair.source for pair in ordered}}
     for pair in ordered:
-        held = limits.setdefault(pair.source, [])
-        first = len(held)
+        of_source = limits.setdefault(pair.source, [])
+        first = len(of_source)
         if meters and pair.slices.metered:
-            held += _meters(pair, ownership, first, burst_s, frame_bytes)
-        metered = tuple(Metered(meter.meter_id) for meter in held[first:])
+            of_source += _meters(pair, ownership, first, burst_s, frame_bytes)
+        metered = tuple(Metered(meter.meter_id) for meter in of_source[first:])
         own = groups[pair.source]
         ways = tuple(ToGroup(own[order].group_id) if len(order) > 1 else Output(*order) for order in _orders(pair))
         for switch, rules in _rules(pair, ownership, metered, ways):
@@ -73,7 +73,7 @@ def _rules(
     pair: Pair, ownership: Ownership, metered: tuple[Metered, ...], ways: tuple[Output | ToGroup, ...]
 ) -> list[tuple[str, list[Flow]]]:
     """A pair's rules by switch. A fabric of 48 leaves has 80,000, of which a change leaves most as they are."""
-    found: dict[str, list[Flow]] = {}
+    rules: dict[str, list[Flow]] = {}
     cookie = ownership.cookie | COOKIE
     for label, number in pair.path_of_label.items():
         path = pair.slices.path_of[number]
@@ -82,11 +82,11 @@ def _rules(
             actions: tuple[Action, ...] = (ways[path] if at_leaf else Output(port),)
             if at_leaf and metered:
                 actions = (metered[number], *actions)
-            found.setdefault(switch, []).extend(
+            rules.setdefault(switch, []).extend(
                 Flow(ownership.table, priority, match, actions, cookie=cookie)
                 for priority, match in _matches(pair, label, at_leaf)
             )
-    return list(found.items())
+    return list(rules.items())
 
 
 def burst_kb(slice_bps: int, burst_s: float = BURST_S, frame_bytes: int = FRAME_BYTES) -> int:
@@ -107,19 +107,19 @@ def _orders(pair: Pair) -> list[Order]:
 def _failover(pairs: Iterable[Pair], source: str, ownership: Ownership) -> dict[Order, Group]:
     """The groups of a leaf, whoever they lead to; numbered by a hash, so that a new one leaves the others theirs."""
     orders = {order for pair in pairs if pair.source == source for order in _orders(pair) if len(order) > 1}
-    found: dict[int, Order] = {}
+    by_label: dict[int, Order] = {}
     for order in sorted(orders):
         number = crc32(repr(order).encode()) % FIRST_GROUP
-        while number in found:
+        while number in by_label:
             number = (number + 1) % FIRST_GROUP
-        found[number] = order
+        by_label[number] = order
     return {
         order: Group(
             ownership.group_id(FIRST_GROUP + number),
             FAST_FAILOVER,
             tuple(Bucket(index, (Output(port),), watch_port=port) for index, port in enumerate(order)),
         )
-        for number, order in found.items()
+        for number, order in by_label.items()
     }
 
 
@@ -136,11 +136,13 @@ def _matches(pair: Pair, label: int, at_leaf: bool) -> list[tuple[int, Match]]:
     sources: list[dict[str, int | tuple[int, int]]] = [{}]
     if not at_leaf:
         sources = [{"ip_src": _network(prefix)[0]} for prefix in pair.source_prefixes]
-    found = []
+    matches = []
     for to in pair.destination_prefixes:
         address, length = _network(to)
-        found += [(PRIORITY + length, Match.from_mapping(fields | {"ip_dst": address} | source)) for source in sources]
-    return found
+        matches += [
+            (PRIORITY + length, Match.from_mapping(fields | {"ip_dst": address} | source)) for source in sources
+        ]
+    return matches
 
 
 @lru_cache(maxsize=1 << 12)

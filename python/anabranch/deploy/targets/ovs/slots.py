@@ -35,26 +35,26 @@ def owners(present: Tables, table: int, split: int, slots: int) -> list[Owner | 
     Where fewer slots are present, they are repeated: a hash modulo twice the slots falls on a slot or its repetition.
     """
     ports = first_ports(present.groups)
-    found: dict[int, Owner] = {}
+    owners_by_slot: dict[int, Owner] = {}
     for flow in present.flows:
         fields = flow.match.as_mapping
         if flow.table != table or fields.get(SPLIT) != (split, None) or SLOT not in fields:
             continue
         match flow.actions:
             case (ToGroup(group_id),) if group_id in ports:
-                found[fields[SLOT][0]] = ports[group_id], flow.cookie & HOME
-    had = max(found, default=0) + 1
-    return [found.get(slot % had) for slot in range(slots)]
+                owners_by_slot[fields[SLOT][0]] = ports[group_id], flow.cookie & HOME
+    had = max(owners_by_slot, default=0) + 1
+    return [owners_by_slot.get(slot % had) for slot in range(slots)]
 
 
 def first_ports(groups: Iterable[Group]) -> dict[int, int]:
     """Ports by group: the port that its first bucket leaves by, where it does."""
-    found = {}
+    ports = {}
     for group in groups:
         match group.buckets:
             case (first, *_) if first.actions and isinstance(action := first.actions[0], Output):
-                found[group.group_id] = action.port
-    return found
+                ports[group.group_id] = action.port
+    return ports
 
 
 def rebalanced(before: Sequence[Owner | None], ports: Sequence[int], quotas: Sequence[int]) -> list[Owner]:

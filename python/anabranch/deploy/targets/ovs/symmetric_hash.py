@@ -26,22 +26,22 @@ def symmetric_hash(tuples: npt.NDArray[np.void], basis: int) -> Words:
     """
     ends = tuples["source"] ^ tuples["destination"]
     words = np.ascontiguousarray(ends).view("<u4").astype(np.uint32)
-    found = np.full(len(tuples), basis, np.uint32)
+    values = np.full(len(tuples), basis, np.uint32)
     for index in range(words.shape[1]):
         # An IPv4 address has one word; the others are skipped, not hashed as zeros.
-        found = np.where((tuples["version"] == 6) | (index == 0), add(found, words[:, index]), found)
-    found = add(found, tuples["protocol"].astype(np.uint32))
+        values = np.where((tuples["version"] == 6) | (index == 0), add(values, words[:, index]), values)
+    values = add(values, tuples["protocol"].astype(np.uint32))
     # Ports are in network byte order, read as little-endian numbers.
     ports = (tuples["source_port"] ^ tuples["destination_port"]).astype(">u2").view("<u2").astype(np.uint32)
     ported = np.isin(tuples["protocol"], PORTED) & ~has(tuples, FIRST_FRAGMENT, LATER_FRAGMENT)
-    found = np.where(ported, add(found, ports), found)
-    return finished(found ^ np.uint32(basis))
+    values = np.where(ported, add(values, ports), values)
+    return finished(values ^ np.uint32(basis))
 
 
-def add(found: Words, word: Words) -> Words:
+def add(values: Words, word: Words) -> Words:
     """Murmur3's step."""
     mixed = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
-    added: Words = _rotated(found ^ mixed, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    added: Words = _rotated(values ^ mixed, 13) * np.uint32(5) + np.uint32(0xE6546B64)
     return added
 
 
@@ -50,9 +50,9 @@ def _rotated(word: Words, by: int) -> Words:
     return rotated
 
 
-def finished(found: Words) -> Words:
+def finished(values: Words) -> Words:
     """Murmur3's end."""
-    found = (found ^ found >> np.uint32(16)) * np.uint32(0x85EBCA6B)
-    found = (found ^ found >> np.uint32(13)) * np.uint32(0xC2B2AE35)
-    mixed: Words = found ^ found >> np.uint32(16)
+    values = (values ^ values >> np.uint32(16)) * np.uint32(0x85EBCA6B)
+    values = (values ^ values >> np.uint32(13)) * np.uint32(0xC2B2AE35)
+    mixed: Words = values ^ values >> np.uint32(16)
     return mixed

@@ -58,15 +58,15 @@ def _ports(named: Settings, switch: str, topology: Topology) -> dict[End, int]:
     if switch not in named:
         return {topology.ends[port]: number for number, port in enumerate(topology.ports_of[switch], 1)}
     table = named.table(switch).table("ports")
-    found = {}
+    ports = {}
     for end, text in interfaces(table, switch, topology).items():
         if not text.isdecimal() or not 1 <= int(text) <= PORT_MAX:
             hint = f'no number of a port; give one from 1 to {PORT_MAX}, as in ports = {{ {end.neighbour} = "1" }}'
             table.refuse(end.neighbour, text, hint)
-        found[end] = int(text)
-    if len(set(found.values())) < len(found):
+        ports[end] = int(text)
+    if len(set(ports.values())) < len(ports):
         raise AnabranchError(f"{table.file}: {table.path}: a number stands there twice; each link has its own port")
-    return found
+    return ports
 
 
 def _of_leaf(file: str, leaf: str, behind: Mapping[str, Sequence[Network]]) -> list[IPv4Network]:
@@ -79,28 +79,28 @@ def _of_leaf(file: str, leaf: str, behind: Mapping[str, Sequence[Network]]) -> l
 def _of_hosts(
     file: str, topology: Topology, leaves: Mapping[str, list[IPv4Network]], at: Mapping[str, Sequence[Network]]
 ) -> dict[str, list[IPv4Network]]:
-    found: dict[str, list[IPv4Network]] = {}
+    networks: dict[str, list[IPv4Network]] = {}
     for host, ports in topology.leaf_of.items():
         leaf = topology.ends[ports[0]].node
         if len(ports) > 1:
             raise AnabranchError(f"{file}: fabric: host {host} has {len(ports)} links; the program sends over one")
         alone = sum(topology.is_host(topology.ends[port].neighbour) for port in topology.ports_of[leaf]) == 1
         if host in at:
-            found[host] = _version_4(f"{file}: host.{host}.addresses", at[host])
+            networks[host] = _version_4(f"{file}: host.{host}.addresses", at[host])
         elif alone:
-            found[host] = leaves[leaf]
+            networks[host] = leaves[leaf]
         else:
             hint = f'it is not the only one of {leaf}; write [host.{host}] addresses = ["10.1.0.1"]'
             raise AnabranchError(f"{file}: host.{host}.addresses: missing; {hint}")
-    return found
+    return networks
 
 
 def _version_4(where: str, networks: Sequence[Network]) -> list[IPv4Network]:
-    found = []
+    prefixes = []
     for network in networks:
         if not isinstance(network, IPv4Network):
             raise AnabranchError(f"{where}: {network}: the program reads IPv4 alone; leave it out")
         if not network.prefixlen:
             raise AnabranchError(f"{where}: {network}: all there is; give the addresses that lie there")
-        found.append(network)
-    return found
+        prefixes.append(network)
+    return prefixes

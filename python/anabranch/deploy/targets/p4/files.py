@@ -68,13 +68,13 @@ def write(
             raise AnabranchError(f"{name}: fabric: {switch}: no name for a folder; call the switch otherwise")
     addresses = files_addresses.read(text, name, topology)
     planned = switches(topology, addresses, (text, name, balance), pairs, overrides)
-    held = {one.name: entries(one, topology, addresses) for one in planned.values()}
-    requests = {switch: write_request(switch, rows) for switch, rows in held.items()}
+    entries_by_switch = {one.name: entries(one, topology, addresses) for one in planned.values()}
+    requests = {switch: write_request(switch, rows) for switch, rows in entries_by_switch.items()}
     written = Written(balance, str(target), [_row(one) for one in planned.values()])
     with written_whole(target) as part:
         for program in PROGRAMS:
             shutil.copyfile(program, part / program.name)
-        for switch, rows in held.items():
+        for switch, rows in entries_by_switch.items():
             (part / switch).mkdir()
             (part / switch / ENTRIES).write_text(requests[switch], encoding="utf-8")
             for table in files_swx.TABLES:

@@ -62,7 +62,7 @@ def switches(
 
     """
     text, file, balance = asked
-    found = {name: Switch(name, _ports(name, topology, addresses)) for name in topology.switches}
+    by_name = {name: Switch(name, _ports(name, topology, addresses)) for name in topology.switches}
     for pair in pairs or permutations(topology.leaf_index, 2):
         tables = plan_pair_of(text, file, balance, pair, keys).record["tables"]
         if "lists" not in tables:
@@ -72,8 +72,8 @@ def switches(
             if len(hops) > TURNS_MAX:
                 problem = f"{len(hops)} turns, and a counter takes {TURNS_MAX}"
                 raise AnabranchError(f"{file}: {switch}: {pair[0]} to {pair[1]}: {problem}")
-            found[switch].lists[pair] = tuple(found[switch].ports[next_hop(switch, hop)] for hop in hops)
-    return found
+            by_name[switch].lists[pair] = tuple(by_name[switch].ports[next_hop(switch, hop)] for hop in hops)
+    return by_name
 
 
 def entries(switch: Switch, topology: Topology, addresses: Addresses) -> list[Entry]:

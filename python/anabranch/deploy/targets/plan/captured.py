@@ -39,33 +39,33 @@ def captured(trace: Trace) -> npt.NDArray[np.void]:
 
 def with_headers(tuples: npt.NDArray[np.void], headers: npt.NDArray[np.uint8]) -> npt.NDArray[np.void]:
     """Connections of dtype `CAPTURED`."""
-    found = np.empty(len(tuples), CAPTURED)
+    captured = np.empty(len(tuples), CAPTURED)
     for name in FIVE_TUPLE.names or ():
-        found[name] = tuples[name]
-    found["headers"] = headers
-    return found
+        captured[name] = tuples[name]
+    captured["headers"] = headers
+    return captured
 
 
 def headers_of(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
     """The header bits of each connection; none where the connections are of dtype `FIVE_TUPLE`."""
     if "headers" not in (tuples.dtype.names or ()):
         return np.zeros(len(tuples), np.uint8)
-    found: npt.NDArray[np.uint8] = tuples["headers"]
-    return found
+    headers: npt.NDArray[np.uint8] = tuples["headers"]
+    return headers
 
 
 def without_headers(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
     """The connections of dtype `FIVE_TUPLE`, which hashes take."""
-    found = np.empty(len(tuples), FIVE_TUPLE)
+    plain = np.empty(len(tuples), FIVE_TUPLE)
     for name in FIVE_TUPLE.names or ():
-        found[name] = tuples[name]
-    return found
+        plain[name] = tuples[name]
+    return plain
 
 
 def has(tuples: npt.NDArray[np.void], *bits: int) -> npt.NDArray[np.bool_]:
     """Which connections have at least one of these headers."""
-    found: npt.NDArray[np.bool_] = (headers_of(tuples) & reduce(int.__or__, bits)) != 0
-    return found
+    is_set: npt.NDArray[np.bool_] = (headers_of(tuples) & reduce(int.__or__, bits)) != 0
+    return is_set
 
 
 def header_words(row: np.void) -> str:

@@ -109,8 +109,8 @@ def untyped(tuples: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
 def is_untyped(tuples: npt.NDArray[np.void] | np.void) -> npt.NDArray[np.bool_]:
     """Which connections are ICMP messages whose type or code is not known."""
     beyond = (tuples["source_port"] > TYPE_MAX) | (tuples["destination_port"] > TYPE_MAX)
-    found: npt.NDArray[np.bool_] = np.isin(tuples["protocol"], ICMP) & beyond
-    return found
+    untyped: npt.NDArray[np.bool_] = np.isin(tuples["protocol"], ICMP) & beyond
+    return untyped
 
 
 def by_technique(
@@ -123,29 +123,29 @@ def by_technique(
     splitter = Splitter(choice.name, group.weights, None, **dict(choice.parameters))
     if group.degraded:
         splitter.update(up=group.up)
-    made_by = next(hash_ for hash_ in hashes() if hash_.name == hash_name)
+    hash_used = next(hash_ for hash_ in hashes() if hash_.name == hash_name)
     tuples = tuples.copy()
     hidden = is_untyped(tuples)
     # `split` counts an ICMP message of a trace with ports 0.
     tuples["source_port"][hidden] = tuples["destination_port"][hidden] = 0
     keys = flow_keys(tuples, hash_name, seed)
-    found = []
-    results = made_by.results(keys)
+    explanations = []
+    results = hash_used.results(keys)
     inputs = _core.hash_input(tuple_bytes(tuples), hash_name)
     for row, key, result, read in zip(tuples, keys, results, inputs, strict=True):
         steps = [] if read is None else [("hash input", f"{_grouped(row, read)} ({len(read)} bytes)")]
-        steps.append((hash_name, f"0x{int(result):0{made_by.bits // 4}x} (seed {seed})"))
-        if made_by.factor != 1:
-            steps.append(("key", f"0x{int(key):08x} = {result} x {made_by.factor}"))
+        steps.append((hash_name, f"0x{int(result):0{hash_used.bits // 4}x} (seed {seed})"))
+        if hash_used.factor != 1:
+            steps.append(("key", f"0x{int(key):08x} = {result} x {hash_used.factor}"))
         steps += splitter.explain(int(key))
         path = int(splitter.pick(np.array([key]))[0])
-        found.append(Explanation(connection(row), steps, path + 1))
-    return found
+        explanations.append(Explanation(connection(row), steps, path + 1))
+    return explanations
 
 
-def record(found: Sequence[Any]) -> dict[str, Any]:
+def record(explanations: Sequence[Any]) -> dict[str, Any]:
     """Every connection with its steps as plain data."""
-    return {"connections": [asdict(one) for one in found]}
+    return {"connections": [asdict(one) for one in explanations]}
 
 
 def ends_of(row: np.void) -> tuple[str, str]:

@@ -29,10 +29,10 @@ class Group:
     @property
     def integers(self) -> list[int]:
         """The weights as whole numbers: as written, or the least in their ratio where one is written as a decimal."""
-        found = _core.weight_integers(list(self.weights))
+        whole = _core.weight_integers(list(self.weights))
         written = [text.strip().isdecimal() for text in self.weights]
-        divisor = 1 if all(written) else math.gcd(*found)
-        return [weight // divisor for weight in found]
+        divisor = 1 if all(written) else math.gcd(*whole)
+        return [weight // divisor for weight in whole]
 
     @property
     def asked(self) -> npt.NDArray[np.float64]:
@@ -61,12 +61,12 @@ def group(weights: str | Sequence[Weight], fail: Sequence[int] = (), ports: str 
 
     """
     if isinstance(weights, str) and weights.endswith(".toml"):
-        found = read_toml(weights)
-        if "weights" not in found:
+        document = read_toml(weights)
+        if "weights" not in document:
             raise AnabranchError(f"{weights}: weights: missing; give one per path, as in weights = [4, 3, 2]")
-        dead_paths = found.get("fail", [])
+        dead_paths = document.get("fail", [])
         fail = fail or [int(path) for path in (dead_paths if isinstance(dead_paths, list) else [dead_paths])]
-        texts = weights_of(found["weights"], f"{weights}: ")
+        texts = weights_of(document["weights"], f"{weights}: ")
     else:
         texts = weights_of(weights)
     dead = {Change("fail", str(number)).path(len(texts)) for number in fail}
@@ -100,8 +100,8 @@ def exact(splitter: Splitter) -> list[float]:
     shares = splitter.shares()
     if shares is None:
         raise TypeError(f"{splitter.technique}: arrivals decide its shares")
-    found: list[float] = shares.tolist()
-    return found
+    values: list[float] = shares.tolist()
+    return values
 
 
 def fitted(weights: Sequence[int], limit: int) -> tuple[list[int], bool]:

@@ -191,12 +191,12 @@ def prefixes(settings: Settings, key: str, meaning: str, otherwise: str) -> tupl
 
 def destinations(settings: Settings, hint: str, meaning: str, otherwise: str = "all IP") -> tuple[Network, ...]:
     """`match.ip_dst`, each once, where a target matches nothing else; `hint` is for whoever gives more."""
-    found = prefixes(settings, "ip_dst", meaning, otherwise)
+    networks = prefixes(settings, "ip_dst", meaning, otherwise)
     if others := settings.keys():
         settings.refuse(others[0], "given", hint)
-    if len(set(found)) < len(found):
-        settings.refuse("ip_dst", ", ".join(map(str, found)), "one is there twice; leave it out")
-    return found
+    if len(set(networks)) < len(networks):
+        settings.refuse("ip_dst", ", ".join(map(str, networks)), "one is there twice; leave it out")
+    return networks
 
 
 def _prefix(settings: Settings, key: str, text: str) -> Network:

@@ -26,9 +26,9 @@ GroupT = TypeVar("GroupT", bound=Routed)
 def takers(groups: Iterable[GroupT], row: np.void) -> list[GroupT]:
     """Groups whose prefix has a connection's destination and is the longest; one of all destinations comes last."""
     address = ipaddress.ip_address(row["destination"][: 16 if row["version"] == 6 else 4].tobytes())
-    found: dict[int, list[GroupT]] = {}
+    by_path: dict[int, list[GroupT]] = {}
     for one in groups:
         lengths = [prefix.prefixlen for prefix in one.prefixes if address in prefix]
         if lengths or not one.prefixes:
-            found.setdefault(max(lengths, default=0), []).append(one)
-    return found[max(found)] if found else []
+            by_path.setdefault(max(lengths, default=0), []).append(one)
+    return by_path[max(by_path)] if by_path else []

@@ -98,13 +98,13 @@ class TargetOptions:
     def _given_of(self, name: str) -> list[tuple[str, str]]:
         """Option and value of all that is not as if nobody had given it."""
         kind = registry.option_class(name, self.use)
-        found = []
+        given = []
         for field in fields(kind) if kind is not None else ():
             value = self.given.get(field.name, field.default)
             if value not in (None, field.default) and value != []:
                 text = value if isinstance(value, str) else ", ".join(value) if isinstance(value, list) else str(value)
-                found.append((field.name.replace("_", "-"), text))
-        return found
+                given.append((field.name.replace("_", "-"), text))
+        return given
 
 
 def with_options(**uses: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -137,9 +137,9 @@ def with_options(**uses: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 
 def _parameters(use: str) -> list[Parameter]:
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for name in registry.TARGETS:
         kind = registry.option_class(name, use)
         for parameter in signature(kind, eval_str=True).parameters.values() if kind is not None else ():
-            found.setdefault(parameter.name, parameter.replace(kind=Parameter.KEYWORD_ONLY))
-    return list(found.values())
+            parameters.setdefault(parameter.name, parameter.replace(kind=Parameter.KEYWORD_ONLY))
+    return list(parameters.values())

@@ -96,10 +96,10 @@ class Recipe:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        found = asdict(replace(self, own_hash=None)) | {"needs": list(self.needs), "lines": list(self.lines)}
-        del found["own_hash"]
-        found |= {"error_pct": self.error_pct, "mape_pct": self.mape_pct, "lost_share": self.lost}
-        return found | {"replanned_mape_pct": self.replanned_mape_pct}
+        values = asdict(replace(self, own_hash=None)) | {"needs": list(self.needs), "lines": list(self.lines)}
+        del values["own_hash"]
+        values |= {"error_pct": self.error_pct, "mape_pct": self.mape_pct, "lost_share": self.lost}
+        return values | {"replanned_mape_pct": self.replanned_mape_pct}
 
 
 def recipe(

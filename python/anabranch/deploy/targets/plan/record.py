@@ -21,16 +21,16 @@ def changes(outcome: Outcome, target: str, plan: str | None, *, dry_run: bool) -
     }
 
 
-def verified(found: Verified, target: str, plan: str) -> dict[str, Any]:
+def verified(verification: Verified, target: str, plan: str) -> dict[str, Any]:
     """Differences between plan and target, and the measured split of every group."""
     return {
         "target": target,
         "plan": plan,
-        "verdict": found.verdict.value,
-        "lines": found.lines,
-        "warnings": found.warnings,
-        "measured_s": found.seconds,
-        "groups": [_group(one) for one in found.groups],
+        "verdict": verification.verdict.value,
+        "lines": verification.lines,
+        "warnings": verification.warnings,
+        "measured_s": verification.seconds,
+        "groups": [_group(one) for one in verification.groups],
     }
 
 

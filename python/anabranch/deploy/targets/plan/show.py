@@ -28,12 +28,12 @@ def show(outcome: Outcome, dry_run: bool, console: Console) -> None:
     _warnings(outcome.warnings, console)
     plural = "" if outcome.changes == 1 else "s"
     if not outcome.changes:
-        said = "nothing to do; this owner has"
+        none_words = "nothing to do; this owner has"
     elif dry_run:
-        said = f"{outcome.changes} change{plural} to make; this owner will have"
+        none_words = f"{outcome.changes} change{plural} to make; this owner will have"
     else:
-        said = f"{outcome.changes} change{plural} made; this owner has"
-    console.print(f"{said}: {outcome.summary}", markup=False)
+        none_words = f"{outcome.changes} change{plural} made; this owner has"
+    console.print(f"{none_words}: {outcome.summary}", markup=False)
 
 
 def show_stale(outcome: Outcome, console: Console) -> None:
@@ -43,16 +43,16 @@ def show_stale(outcome: Outcome, console: Console) -> None:
         console.print("nothing to do: nothing is left of network namespaces that have ended")
 
 
-def show_verified(found: Verified, console: Console) -> None:
+def show_verified(verification: Verified, console: Console) -> None:
     """Prints what differs, or the split of every group by path."""
-    _lines(found.lines, console)
-    _warnings(found.warnings, console)
-    if found.lines:
+    _lines(verification.lines, console)
+    _warnings(verification.warnings, console)
+    if verification.lines:
         console.print("the switch does not hold the plan; anabranch apply puts it there", style="red")
         return
-    for group in found.groups:
-        _group(group, found.seconds, console)
-    if not found.groups:
+    for group in verification.groups:
+        _group(group, verification.seconds, console)
+    if not verification.groups:
         console.print(Text.assemble((Verdict.RIGHT.value, VERDICT_STYLES[Verdict.RIGHT]), ": by comparison alone"))
 
 

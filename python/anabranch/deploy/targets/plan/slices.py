@@ -57,7 +57,7 @@ class Cut:
             AnabranchError: limits that contradict each other.
 
         """
-        found = _core.cut_slices(
+        cut = _core.cut_slices(
             list(residual),
             pick=self.pick,
             slice_min_bps=self.slice_min_bps,
@@ -67,9 +67,9 @@ class Cut:
             burst_ns=round(self.burst_s * 1e9),
             frame_bytes=self.frame_bytes,
         )
-        if found is None or not found[1]:
+        if cut is None or not cut[1]:
             return None
-        slice_bps, path_of, waste_bps, metered = found
+        slice_bps, path_of, waste_bps, metered = cut
         return Slices(slice_bps, tuple(path_of), waste_bps, metered)
 
 

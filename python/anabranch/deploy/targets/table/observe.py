@@ -67,9 +67,11 @@ def observed_in(folder: Path, owner: int) -> Observed:
         AnabranchError: a file is no table.
 
     """
-    found = {int(file.stem.removeprefix(PREFIX)): _read(file) for file in sorted(folder.glob(f"{PREFIX}[0-9]*.json"))}
-    own = found.pop(owner, {})
-    return Observed(folder / f"{PREFIX}{owner}.json", TableState(own), found)
+    by_owner = {
+        int(file.stem.removeprefix(PREFIX)): _read(file) for file in sorted(folder.glob(f"{PREFIX}[0-9]*.json"))
+    }
+    own = by_owner.pop(owner, {})
+    return Observed(folder / f"{PREFIX}{owner}.json", TableState(own), by_owner)
 
 
 def _read(file: Path) -> dict[str, Table]:

@@ -94,7 +94,7 @@ def _group(settings: Settings, seed: int) -> WeightedPorts:
     if not ports:
         refuse_missing(settings, "ports", 'give one per path, as in ports = ["uplink1", "uplink2"]')
     group_keys.refuse_twice(settings, "ports", ports)
-    found = WeightedPorts(
+    weighted = WeightedPorts(
         name,
         prefixes,
         ports,
@@ -110,7 +110,7 @@ def _group(settings: Settings, seed: int) -> WeightedPorts:
         "error" in settings,
     )
     settings.end()
-    return found
+    return weighted
 
 
 EXAMPLE = """\

@@ -72,10 +72,12 @@ def explain(plan: TablePlan, tuples: npt.NDArray[np.void]) -> list[Predicted]:
 
 
 def _of_group(taking: WeightedPorts, tuples: npt.NDArray[np.void]) -> Iterator[Predicted]:
-    for found in _by_label(group(taking.weights), recipe_of(taking).name, taking.seed, tuples):
-        assert found.path is not None
-        steps = [("table", taking.name), *found.steps, ("path", f"{found.path} of {len(taking.ports)}")]
-        yield Predicted(found.connection, steps, taking.name, found.path, taking.ports[found.path - 1])
+    for explanation in _by_label(group(taking.weights), recipe_of(taking).name, taking.seed, tuples):
+        assert explanation.path is not None
+        steps = [("table", taking.name), *explanation.steps, ("path", f"{explanation.path} of {len(taking.ports)}")]
+        yield Predicted(
+            explanation.connection, steps, taking.name, explanation.path, taking.ports[explanation.path - 1]
+        )
 
 
 def _by_label(paths: Group, label: str, seed: int, tuples: npt.NDArray[np.void]) -> list[Explanation]:

@@ -38,15 +38,15 @@ def forecast(group: Group, bounded: bool) -> Forecast:
     refused: list[tuple[str, str]] = []
     for label, row in LABELS.items():
         try:
-            found = table(group, *row)
+            recipe = table(group, *row)
         except AnabranchError as error:
             refused.append((label, str(error)))
             continue
         # A recipe with more room but the same table adds nothing.
-        if all((found.used, found.achieved) != (other.used, other.achieved) for other in recipes):
-            recipes.append(found)
+        if all((recipe.used, recipe.achieved) != (other.used, other.achieved) for other in recipes):
+            recipes.append(recipe)
     if bounded:
-        recipes.sort(key=lambda found: found.used)
+        recipes.sort(key=lambda recipe: recipe.used)
     return Forecast("table", "slot tables: hash % entries", recipes, refused, [])
 
 

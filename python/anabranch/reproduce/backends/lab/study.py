@@ -50,11 +50,11 @@ class LabStudy:
 
     def journal(self, context: Context, late_max_ms: float = LATE_MAX_MS, *, counted: bool = False) -> Journal:
         """Runs that have been measured: of a full study those of earlier pieces too; see `Journal`."""
-        made = Journal(
+        opened = Journal(
             self.folder / FILE, identity(self.group), late_max_ms, counted, context.busy_too or bool(self.quick_note)
         )
-        made.begin(None if self.quick_note else recorded(self.group), anew=bool(self.quick_note))
-        return made
+        opened.begin(None if self.quick_note else recorded(self.group), anew=bool(self.quick_note))
+        return opened
 
     def verdict(self, journal: Journal, keys: Collection[str]) -> tuple[bool, Contention | None]:
         """Whether no run was disturbed by the machine, and the verdict on it, which is written to `folder`."""
@@ -142,9 +142,9 @@ class LabBackend(CellBackend):
 
 def published(claims: Sequence[Claim], quantity: str, axis: str) -> dict[tuple[str, Any], Claim]:
     """Claims about a quantity by scheme and value of an axis, for the tables of an experiment."""
-    found = {}
+    parts = {}
     for claim in claims:
         measure = claim.measure
         if isinstance(measure, CellMeasure) and measure.quantity.name == quantity and axis in measure.at:
-            found[str(measure.of.get("scheme")), measure.at[axis][0]] = claim
-    return found
+            parts[str(measure.of.get("scheme")), measure.at[axis][0]] = claim
+    return parts

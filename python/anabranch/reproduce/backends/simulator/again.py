@@ -20,8 +20,8 @@ def again(group: Group, record: Record, count: int, context: Context) -> SpotChe
     with TemporaryDirectory(prefix="anabranch-") as folder:
         study = prepare(group, Path(folder), quick=False)
         kept = read(record, study.expected.quantities)
-        there = {(cell, seed) for cell, seed, _ in kept.numbers}
-        known = [one for one in study.sweep.cells if (kept.cell(one.point), one.seed) in there]
+        kept_cells = {(cell, seed) for cell, seed, _ in kept.numbers}
+        known = [one for one in study.sweep.cells if (kept.cell(one.point), one.seed) in kept_cells]
         drawn = draw(known, count, record.study)
         jobs = {one.folder: study.sweep.jobs[one.folder] for one in drawn}
         part = replace(study.sweep, cells=drawn, jobs=jobs, refused=[])

@@ -84,8 +84,8 @@ def _best_rates(run: Run) -> Any:
 
 def _of_hosts(run: Run, nodes: list[int], values: Any) -> Any:
     """Largest value among the ports of each host, by the host's number."""
-    found = np.full(int(run.topology["hosts"]), -np.inf)
+    bounds = np.full(int(run.topology["hosts"]), -np.inf)
     node = np.asarray(nodes)
-    host = node < found.size
-    np.maximum.at(found, node[host], np.asarray(values)[host])
-    return found
+    host = node < bounds.size
+    np.maximum.at(bounds, node[host], np.asarray(values)[host])
+    return bounds

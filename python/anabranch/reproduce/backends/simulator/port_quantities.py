@@ -57,25 +57,25 @@ def _split_deviation(run: Run, quantity: Quantity) -> float | None:
     return float(np.sum(apart**2 / shares) / per_flow / (len(shares) - 1))
 
 
-def _sent_bytes(run: Run, *wanted: Sequence[str]) -> tuple[int, ...]:
+def _sent_bytes(run: Run, *tiers: Sequence[str]) -> tuple[int, ...]:
     """Bytes that each group of ports has sent, by their names."""
     sums = [
         pl.col("sent_bytes").filter(pl.col("port").is_in(_numbers(run, names))).sum().alias(str(group))
-        for group, names in enumerate(wanted)
+        for group, names in enumerate(tiers)
     ]
     return run.measured_ports.select(sums).row(0)
 
 
-def _numbers(run: Run, wanted: Sequence[str]) -> list[int]:
+def _numbers(run: Run, columns: Sequence[str]) -> list[int]:
     """Ports of these names; parallel links share one."""
     names = run.topology["nodes"]["name"]
     ends = zip(run.topology["ports"]["from"], run.topology["ports"]["to"], strict=True)
     by_name: dict[str, list[int]] = {}
     for port, (source, target) in enumerate(ends):
         by_name.setdefault(f"{names[source]}>{names[target]}", []).append(port)
-    if missing := [name for name in wanted if name not in by_name]:
+    if missing := [name for name in columns if name not in by_name]:
         raise AnabranchError(f"{run.folder}: ports: {', '.join(missing)}: the fabric has none of that name")
-    return [port for name in wanted for port in by_name[name]]
+    return [port for name in columns for port in by_name[name]]
 
 
 def _delay_us(run: Run, names: Sequence[str], statistic: str) -> float | None:

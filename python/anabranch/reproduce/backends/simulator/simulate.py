@@ -128,7 +128,7 @@ def collect(
         for axis, labels in table_values(whole.axes).items()
     }
     cells = Cells(axes, sweep.study.seeds, left_out=left_out, bounded=True)
-    wanted = list(dict.fromkeys(quantities))
+    names = list(dict.fromkeys(quantities))
     for refused in sweep.refused:
         cells.missing[cells.cell(refused.point), refused.seed] = refused.reason
     for one in each(sweep.cells, sweep.study.name, quiet):
@@ -139,7 +139,7 @@ def collect(
         run = Run(one.folder)
         if beyond := passed(run):
             cells.broken[cell, one.seed] = beyond
-        for quantity in wanted:
+        for quantity in names:
             cells.numbers[cell, one.seed, quantity] = measured(quantity, run)
             cells.unfinished[cell, one.seed, quantity] = unfinished(quantity, run.flows)
     return cells

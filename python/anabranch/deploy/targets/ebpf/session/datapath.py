@@ -42,13 +42,13 @@ class GroupsChange:
     def lines(self, port_names: Mapping[int, str] | None = None) -> list[str]:
         """A line per change, as those of a bridge."""
         names = port_names or {}
-        found = []
+        rows = []
         for sign, ports in (("-", self.detached), ("+", self.attached)):
-            found += [f"{sign} {datapath.HOOK} of {names.get(port, port)}" for port in sorted(ports)]
+            rows += [f"{sign} {datapath.HOOK} of {names.get(port, port)}" for port in sorted(ports)]
         for old, new in self.changes:
             signs = ("~-", "~+") if old is not None and new is not None else ("-", "+")
-            found += [f"{sign} {_text(one, names)}" for sign, one in zip(signs, (old, new), strict=True) if one]
-        return found
+            rows += [f"{sign} {_text(one, names)}" for sign, one in zip(signs, (old, new), strict=True) if one]
+        return rows
 
 
 class DatapathSession(Session[Groups]):
@@ -77,15 +77,15 @@ class DatapathSession(Session[Groups]):
         self._lock = asyncio.Lock()
         """Held by whoever calls the kernel: one at a time may."""
 
-    def ports(self, there: frozenset[int], dead: frozenset[int]) -> None:
+    def ports(self, present: frozenset[int], dead: frozenset[int]) -> None:
         """Takes which of its interfaces there are, and which have no carrier: those carry nothing from now on."""
-        if there != self._ports:
+        if present != self._ports:
             # The plan's interface numbers mean other interfaces now.
             self.plan = None
-        if (there, dead) != (self._ports, self._dead):
+        if (present, dead) != (self._ports, self._dead):
             if self._ports:
                 self._since_s = self._since_s or time.monotonic()
-            self._ports, self._dead = there, dead
+            self._ports, self._dead = present, dead
             self._wake.set()
 
     def change(self) -> GroupsChange | None:
@@ -100,10 +100,10 @@ class DatapathSession(Session[Groups]):
             return None
         old, new = {group.name: group for group in observed}, {group.name: group for group in desired}
         names = dict.fromkeys([*old, *new])
-        found = tuple((old.get(name), new.get(name)) for name in names if not _same(old.get(name), new.get(name)))
+        pairs = tuple((old.get(name), new.get(name)) for name in names if not _same(old.get(name), new.get(name)))
         # A datapath without groups needs no interface.
         ports = self._ports if desired or observed else self._attached
-        return GroupsChange(found, ports - self._attached, self._attached - ports)
+        return GroupsChange(pairs, ports - self._attached, self._attached - ports)
 
     async def serve(self, folder: Path) -> None:
         """Keeps the datapath of a folder at the plan, and tries again where that cannot be."""
@@ -136,11 +136,11 @@ class DatapathSession(Session[Groups]):
 
     async def measure(self) -> None:
         """Reads the counters of its groups."""
-        found, observed = self._datapath, self._observed
-        if found is None or not observed:
+        opened, observed = self._datapath, self._observed
+        if opened is None or not observed:
             return
         try:
-            counters = await self._call(found.counters)
+            counters = await self._call(opened.counters)
         except AnabranchError as error:
             self.events.report("measurement-failed", self.name, error=str(error))
             return
@@ -201,11 +201,11 @@ class DatapathSession(Session[Groups]):
     def _look(self) -> tuple[Groups, frozenset[int]]:
         """The groups that the kernel has, and the interfaces that its program is at."""
         folder = self._pinned_at()
-        self._datapath = found = datapath.find(folder) if self.commits else _core.KernelDatapath.open(folder)
-        if found is None or found.scheme != self.keys.scheme:
+        self._datapath = opened = datapath.find(folder) if self.commits else _core.KernelDatapath.open(folder)
+        if opened is None or opened.scheme != self.keys.scheme:
             # A datapath of another scheme is replaced as a whole.
             return (), frozenset()
-        return tuple(found.observed()), datapath.ports_of(found)
+        return tuple(opened.observed()), datapath.ports_of(opened)
 
     def desired(self) -> Groups | None:
         """The groups that the kernel should have: the plan's, but that dead ports of our own carry nothing."""
@@ -228,8 +228,8 @@ class DatapathSession(Session[Groups]):
     async def _reconcile(self) -> None:
         """Puts what is wanted until it is there."""
         while self.commits:
-            desired, ports, found = self.desired(), self._ports, self.change()
-            if desired is None or not found or desired == self._refused:
+            desired, ports, difference = self.desired(), self._ports, self.change()
+            if desired is None or not difference or desired == self._refused:
                 return
             since_s, self._since_s = self._since_s, None
             begun_s = time.monotonic()
@@ -239,21 +239,21 @@ class DatapathSession(Session[Groups]):
                 self._refuse(desired, str(error))
                 self._observed, self._attached = await self._call(self._look)
                 return
-            self._committed(len(found), begun_s, since_s)
+            self._committed(len(difference), begun_s, since_s)
             left = self.change()
             if left and self.desired() == desired and self._ports == ports:
                 self._refuse(desired, f"{len(left)} changes were taken and are not there")
                 return
 
     def _put(self, desired: Groups, ports: frozenset[int]) -> tuple[Groups, frozenset[int]]:
-        found = self._datapath
-        if found is not None and datapath.has_room(found, self.keys.scheme, desired):
-            found.put(list(desired))
+        opened = self._datapath
+        if opened is not None and datapath.has_room(opened, self.keys.scheme, desired):
+            opened.put(list(desired))
             if ports == self._attached:
-                return tuple(found.observed()), ports
+                return tuple(opened.observed()), ports
         with inside(self.keys.namespace or OWN):
-            self._datapath = found = datapath.stand(self._pinned_at(), self.keys.scheme, desired, ports)
-        return tuple(found.observed()), datapath.ports_of(found)
+            self._datapath = opened = datapath.stand(self._pinned_at(), self.keys.scheme, desired, ports)
+        return tuple(opened.observed()), datapath.ports_of(opened)
 
     def _pinned_at(self) -> Path:
         assert self._folder is not None

@@ -115,19 +115,19 @@ class KernelNamespace:
     def _describe(self, session: DatapathSession, monitor: LinkMonitor) -> bool:
         """Takes all interfaces of a switch; answers whether a link changed."""
         devices = _by_name(monitor)
-        found = [devices[name] for name in session.switch.interfaces.values() if name in devices]
-        dead = frozenset(device.index for device in found if not _up(device))
+        present = [devices[name] for name in session.switch.interfaces.values() if name in devices]
+        dead = frozenset(device.index for device in present if not _up(device))
         # This comes first: a dead interface must carry nothing while the plan is computed.
-        session.ports(frozenset(device.index for device in found), dead)
+        session.ports(frozenset(device.index for device in present), dead)
         # A datapath that could never be created forwards nothing: other switches must avoid it.
         none = not session.record.connects and bool(session.record.last_error)
         speeds = self._speeds_bps
         ports = [
             Port(device.index, device.name[:PORT_NAME_MAX], "", _up(device) and not none, speeds.get(device.name, 0))
-            for device in found
+            for device in present
         ]
         changed = self._network.described(session.name, ports)
-        rates = [Interface(device.name, rate_bps=_said_bps(device.alias)) for device in found]
+        rates = [Interface(device.name, rate_bps=_alias_bps(device.alias)) for device in present]
         return self._network.interfaces([session.name], rates) or changed
 
     async def _measure(self, monitor: LinkMonitor, control: socket.socket, counters: TextIO, folder: Path) -> None:
@@ -189,18 +189,18 @@ def _speed_bps(control: socket.socket, device: str) -> int:
     return 0 if mbps in (0xFFFF, SPEED_UNKNOWN) else mbps * 1_000_000
 
 
-def _said_bps(alias: str) -> int:
+def _alias_bps(alias: str) -> int:
     """The rate in an alias; 0 where there is none."""
-    said = next((word.removeprefix(RATE_KEY) for word in alias.split() if word.startswith(RATE_KEY)), "")
-    return int(said) if said.isascii() and said.isdigit() and len(said) <= RATE_DIGITS_MAX else 0
+    rate = next((word.removeprefix(RATE_KEY) for word in alias.split() if word.startswith(RATE_KEY)), "")
+    return int(rate) if rate.isascii() and rate.isdigit() and len(rate) <= RATE_DIGITS_MAX else 0
 
 
 def _sent(counters: TextIO) -> dict[str, tuple[int, int]]:
     """Packets and bytes that each device has sent (`/proc/net/dev`)."""
     counters.seek(0)
-    found = {}
+    counts = {}
     for line in counters.read().splitlines()[2:]:
         device, _, numbers = line.partition(":")
         fields = numbers.split()
-        found[device.strip()] = int(fields[9]), int(fields[8])
-    return found
+        counts[device.strip()] = int(fields[9]), int(fields[8])
+    return counts

@@ -57,10 +57,10 @@ class BridgeSession(Session[Tables]):
 
     def sizes(self, planned: PlannedGroup) -> Counter[int]:
         """Bytes by OpenFlow port over the last measured interval, of a planned group."""
-        found = Counter[int]()
+        counted = Counter[int]()
         for group_id in planned.counted:
-            found.update(self._shares.of(group_id))
-        return found
+            counted.update(self._shares.of(group_id))
+        return counted
 
     async def run(self) -> None:
         """Keeps a connection to a switch that listens."""
@@ -79,9 +79,9 @@ class BridgeSession(Session[Tables]):
         One that says it is a switch that is connected and answers is a stranger.
         """
         if self._connection is not None and await _answers(self._connection):
-            found = f"{connection.datapath_id:016x}"
+            datapath_id = f"{connection.datapath_id:016x}"
             problem = "another connection has this datapath_id and answers"
-            self.events.report("stranger", self.name, datapath_id=found, peer=connection.peer, error=problem)
+            self.events.report("stranger", self.name, datapath_id=datapath_id, peer=connection.peer, error=problem)
             connection.close()
             return
         try:
@@ -101,8 +101,10 @@ class BridgeSession(Session[Tables]):
         name, given = self.name, self.keys.datapath_id
         if given is not None and connection.datapath_id != given:
             connection.close()
-            found = f"{connection.datapath_id:016x}"
-            raise AnabranchError(f"{name}: datapath_id: {found}: not the {given:016x} of the file; correct either")
+            datapath_id = f"{connection.datapath_id:016x}"
+            raise AnabranchError(
+                f"{name}: datapath_id: {datapath_id}: not the {given:016x} of the file; correct either"
+            )
         if self._connection is not None:
             # The switch restarted before we noticed its end.
             self._connection.close()
@@ -165,11 +167,11 @@ class BridgeSession(Session[Tables]):
 
     async def _audit(self, connection: Connection) -> bool:
         """Reads the tables; answers whether they were not what we thought."""
-        found = await self._read(connection)
-        if self._wake.is_set() or found == self._observed:
+        observed = await self._read(connection)
+        if self._wake.is_set() or observed == self._observed:
             return False
-        self._drifted(len(TablesChange.between(self._observed or Tables(), found)))
-        self._observed, self._refused = found, None
+        self._drifted(len(TablesChange.between(self._observed or Tables(), observed)))
+        self._observed, self._refused = observed, None
         return True
 
     async def _reconcile(self, connection: Connection, read: bool) -> None:
@@ -181,12 +183,12 @@ class BridgeSession(Session[Tables]):
         again = False
         while self.commits and (desired := self.desired()) is not None and desired != self._refused:
             since_s, self._since_s = self._since_s, None
-            found = self.change()
-            if not found:
+            difference = self.change()
+            if not difference:
                 return
             begun_s = time.monotonic()
             try:
-                await connection.commit(found.mods)
+                await connection.commit(difference.mods)
             except (Disconnected, ProtocolError):
                 raise
             except AnabranchError as error:
@@ -198,7 +200,7 @@ class BridgeSession(Session[Tables]):
                 again = read = True
                 continue
             self._observed = desired
-            self._committed(len(found), begun_s, since_s)
+            self._committed(len(difference), begun_s, since_s)
             if read:
                 # Some switches confirm a change and do not keep it; reading again shows that.
                 self._observed = await self._read(connection)

@@ -51,7 +51,7 @@ class Framer:
 
         """
         self._buffer += data
-        found, start = [], 0
+        frames, start = [], 0
         while True:
             mark = STRUCTURE.search(self._buffer, self._seen)
             if mark is None:
@@ -70,7 +70,7 @@ class Framer:
             elif not self._quoted:
                 self._depth += 1 if kind in b"{[" else -1
                 if self._depth == 0:
-                    found.append(_parse(bytes(self._buffer[start : self._seen])))
+                    frames.append(_parse(bytes(self._buffer[start : self._seen])))
                     start = self._seen
                 elif not 0 < self._depth <= DEPTH_MAX:
                     raise DatabaseError("ovsdb: brackets that do not match, or too many; is that an OVSDB?")
@@ -78,7 +78,7 @@ class Framer:
         self._seen -= start
         if len(self._buffer) > MESSAGE_BYTES_MAX or (self._depth == 0 and self._buffer.strip()):
             raise DatabaseError("ovsdb: a message without beginning or end; is that an OVSDB?")
-        return found
+        return frames
 
 
 @dataclass
@@ -178,20 +178,20 @@ class _Silence:
 
 def _handle(message: object, database: Database, writer: asyncio.StreamWriter) -> bool:
     """Acts on one message; answers whether the database changed."""
-    found = _mapping(message)
-    if found.get("id") == "monitor":
-        if found.get("error") is not None:
-            raise DatabaseError(f"ovsdb: monitor refused: {json.dumps(found['error'])[:200]}")
-        database.take(found.get("result"))
+    fields = _mapping(message)
+    if fields.get("id") == "monitor":
+        if fields.get("error") is not None:
+            raise DatabaseError(f"ovsdb: monitor refused: {json.dumps(fields['error'])[:200]}")
+        database.take(fields.get("result"))
         return True
-    if found.get("method") == "update":
-        parameters = found.get("params")
+    if fields.get("method") == "update":
+        parameters = fields.get("params")
         if not isinstance(parameters, list) or len(parameters) != 2:
             raise DatabaseError("ovsdb: an update that is none; is that an OVSDB?")
         database.take(parameters[1])
         return True
-    if found.get("method") == "echo":
-        _send(writer, {"id": found.get("id"), "result": found.get("params"), "error": None})
+    if fields.get("method") == "echo":
+        _send(writer, {"id": fields.get("id"), "result": fields.get("params"), "error": None})
     return False
 
 
@@ -232,11 +232,11 @@ def _put(rows: dict[str, Any], uuid: str, row: object) -> None:
 def _interface(row: Mapping[str, Any]) -> Interface:
     speeds = _set(row["link_speed"])
     bfd, ids = _map(row["bfd_status"]), _map(row["external_ids"])
-    said = str(ids.get(RATE_KEY, ""))
+    rate = str(ids.get(RATE_KEY, ""))
     return Interface(
         name=str(row["name"]),
         link_speed_bps=_speed_bps(speeds[0]) if speeds else 0,
-        rate_bps=int(said) if said.isascii() and said.isdigit() and len(said) < 19 else 0,
+        rate_bps=int(rate) if rate.isascii() and rate.isdigit() and len(rate) < 19 else 0,
         # RFC 5880 section 6.8.16: an end that was shut down on purpose says nothing about the path.
         bfd_down=bfd.get("forwarding") == "false" and bfd.get("remote_state") != "admin_down",
     )

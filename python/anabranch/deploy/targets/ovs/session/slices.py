@@ -63,10 +63,10 @@ class RulesSlicing(Slicing[Tables]):
         for flow in sliced.flows:
             key = _path(flow, first)
             through[key] = through.get(key, 0.0) + rule_bps.get(flow.key, 0.0)
-        carried: dict[int, float] = {}
+        rates: dict[int, float] = {}
         for (number, meter), bps in through.items():
-            carried[number] = carried.get(number, 0.0) + (bps if meter is None else min(bps, limit[meter]))
-        return carried
+            rates[number] = rates.get(number, 0.0) + (bps if meter is None else min(bps, limit[meter]))
+        return rates
 
 
 def _path(flow: Flow, first: Mapping[int, int]) -> tuple[int, int | None]:

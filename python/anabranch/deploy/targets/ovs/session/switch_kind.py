@@ -55,8 +55,10 @@ class BridgeSessions(Attended):
 
     def work(self) -> list[Coroutine[Any, Any, object]]:
         """Connections to bridges that listen, and to databases."""
-        found: list[Coroutine[Any, Any, object]] = [one.run() for one in self._bridges.values() if one.keys.openflow]
-        return found + [self._follow_database(address) for address in self._databases_heard]
+        coroutines: list[Coroutine[Any, Any, object]] = [
+            one.run() for one in self._bridges.values() if one.keys.openflow
+        ]
+        return coroutines + [self._follow_database(address) for address in self._databases_heard]
 
     def close(self) -> None:
         """Listens no more, and ends all connections."""
@@ -76,8 +78,8 @@ class BridgeSessions(Attended):
             if not session.keys.openflow and session.keys.datapath_id == connection.datapath_id:
                 await session.welcome(connection)
                 return
-        found = f"{connection.datapath_id:016x}"
-        self._surroundings.events.report("stranger", datapath_id=found, peer=connection.peer)
+        datapath_id = f"{connection.datapath_id:016x}"
+        self._surroundings.events.report("stranger", datapath_id=datapath_id, peer=connection.peer)
         connection.close()
 
     def _not_introduced(self, peer: str, error: AnabranchError) -> None:
@@ -95,16 +97,16 @@ class BridgeSessions(Attended):
         """Keeps a connection to one OVSDB, which may be that of many switches."""
         switches = [name for name, session in self._bridges.items() if session.keys.ovsdb == address]
         context = self._tls.context(server=False) if self._tls and address.startswith("ssl:") else None
-        backoff, told = Backoff(address), False
+        backoff, is_reported = Backoff(address), False
         while True:
             try:
                 async for database in follow(address, context, TIMEOUT_S):
                     backoff.succeeded()
-                    told = False
+                    is_reported = False
                     self._take_database(address, switches, database)
             except DatabaseError as error:
-                if not told:
-                    told = True
+                if not is_reported:
+                    is_reported = True
                     self._surroundings.events.report("database-lost", error=str(error))
             await asyncio.sleep(backoff.next_s())
 
