@@ -55,6 +55,9 @@ RETIRED = (
     "wanted",
     "way",
 )
+# Words that say of a thing that it was found, made or said, and not what it is: no name of Python contains one, be it
+# private, an argument or a variable.
+RIDDLES = ("found", "held", "made", "mend", "noticed", "said", "there", "told", "wanted", "wishes")
 # The right column of the glossary: the words to use instead, which its page defines.
 CHOSEN = {
     "hint",
@@ -102,6 +105,13 @@ PLAIN = {
     # A key of /status.json and of the metrics, which dashboards read.
     "wanted_share",
 }
+# Names with such a word that others read: columns of JSON documents, hooks of asyncio.
+PLAIN_THERE = {
+    ("python/anabranch/cli/machine.py", "found"),
+    ("python/anabranch/deploy/control/pages/server.py", "connection_made"),
+    ("python/anabranch/deploy/control/state.py", "wanted_share"),
+    ("python/anabranch/deploy/openflow/channel.py", "connection_made"),
+}
 # Names that still contain a retired word. The lists only ever get shorter.
 REMAINING: dict[str, set[str]] = {
     "rust": {
@@ -112,13 +122,9 @@ REMAINING: dict[str, set[str]] = {
         # Reproductions, and the column `found` of `anabranch doctor --json`.
         "ALONE",
         "EDGES",
-        "FigureRequest",
-        "Found",
         "Place",
-        "Tell",
         "found",
         "place",
-        "wanted",
     },
     "option": set(),
     "key": set(),
@@ -207,6 +213,16 @@ def python_names(file: str, tree: ast.Module) -> Iterator[str]:
                 yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
+def all_python_names(tree: ast.Module) -> Iterator[str]:
+    """Every name that a module gives: of functions, classes, arguments, attributes and variables."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+
+
 def toml_keys(table: object) -> Iterator[str]:
     """All keys of a document, at any depth."""
     if isinstance(table, dict):
@@ -272,6 +288,28 @@ def test_public_names_contain_no_retired_word(kind: str) -> None:
         if name.text not in REMAINING[kind] | PLAIN and (word := retired_word(name.text))
     }
     assert not offending, "\n".join(sorted(offending.values()))
+
+
+def riddle(name: str) -> str | None:
+    """The first word of a name that says nothing of what it names."""
+    return next((word for word in words(name).split() if word in RIDDLES), None)
+
+
+def test_names_of_python_say_what_they_name() -> None:
+    offending = [
+        f"{file}: {name}"
+        for file in tracked(".py")
+        if file.startswith(("python/", "studies/"))
+        for name in sorted(set(all_python_names(ast.parse((ROOT / file).read_text()))))
+        if riddle(name) and (file, name) not in PLAIN_THERE
+    ]
+    assert not offending, "\n".join(offending)
+
+
+@pytest.mark.parametrize("name", ["found", "_told_apart", "isWanted", "said_bps"])
+def test_a_planted_riddle_is_seen(name: str) -> None:
+    assert riddle(name)
+    assert name in set(all_python_names(ast.parse(f"def f({name}):\n    x = 1")))
 
 
 class Term(NamedTuple):

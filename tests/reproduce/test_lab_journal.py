@@ -63,7 +63,7 @@ def begun(file: Path, study: str = "a", *, busy_too: bool = False, anew: bool = 
 
 def keep(journal: Journal, key: str, found: object, late_ms: float = 0.1) -> None:
     with journal.running(key) as run:
-        run.found, run.late_ms = found, [late_ms]
+        run.values, run.late_ms = found, [late_ms]
 
 
 def test_a_piece_goes_on_where_the_last_one_ended(tmp_path: Path, machine: dict[str, ProcessorTime]) -> None:

@@ -87,7 +87,7 @@ def test_a_record_gives_the_same_verdicts(outcome: Outcome, tmp_path: Path) -> N
 
 
 def test_trials_have_weights_and_connections_of_their_own(outcome: Outcome) -> None:
-    found = outcome.found.accuracy
+    found = outcome.measured.accuracy
     for name, points in found.items():
         assert [(point.paths, point.connections) for point in points] == list(POINTS[name])
         for point in points:
@@ -99,22 +99,22 @@ def test_trials_have_weights_and_connections_of_their_own(outcome: Outcome) -> N
 
 def test_errors_are_what_theory_says(outcome: Outcome) -> None:
     """Two trials resolve little: exact techniques below four floors, quotas far below, scoring well above."""
-    for point in outcome.found.accuracy["paths"] + outcome.found.accuracy["load"]:
+    for point in outcome.measured.accuracy["paths"] + outcome.measured.accuracy["load"]:
         for label in ("valo", "weighted-random", "min-move"):
             assert (point.mapes[label] < 4 * point.floors).all(), label
         assert (point.mapes["wfq"] < point.floors / 2).all()
         assert (point.mapes["wrr"] < point.floors / 2).all()
-    eight = outcome.found.accuracy["paths"][1]
+    eight = outcome.measured.accuracy["paths"][1]
     assert (eight.mapes["scoring"] > 30).all()
     assert (eight.byte_mapes["valo"] > eight.mapes["wfq"]).all()
 
 
 def test_sizes_are_those_of_web_search(outcome: Outcome) -> None:
-    assert outcome.found.design_effect == pytest.approx(6.4, abs=0.2)
+    assert outcome.measured.design_effect == pytest.approx(6.4, abs=0.2)
 
 
 def test_scoring_counts_follow_the_volumes(outcome: Outcome) -> None:
-    two, three = outcome.found.validation
+    two, three = outcome.measured.validation
     assert (two.weights, three.weights) == ((4, 3), (4, 3, 2))
     assert two.shares == pytest.approx([5 / 8, 3 / 8])
     for case in (two, three):
@@ -124,14 +124,14 @@ def test_scoring_counts_follow_the_volumes(outcome: Outcome) -> None:
 
 
 def test_eight_bits_lose_what_they_must(outcome: Outcome) -> None:
-    for over in outcome.found.hashes:
+    for over in outcome.measured.hashes:
         for quality in over.qualities:
             assert quality.lost_pct == pytest.approx(98.72 if quality.bits == 8 else 0, abs=0.02), quality.name
 
 
 def test_the_linear_list_costs_more_the_longer_it_is(outcome: Outcome) -> None:
-    short, long = (cost for cost in outcome.found.cost_by_load if cost.technique.endswith("cache=list"))
-    table = next(cost for cost in outcome.found.cost_by_load if cost.technique == "wrr:cache=table")
+    short, long = (cost for cost in outcome.measured.cost_by_load if cost.technique.endswith("cache=list"))
+    table = next(cost for cost in outcome.measured.cost_by_load if cost.technique == "wrr:cache=table")
     assert (short.connections, long.connections) == (100, 500)
     assert long.state_bytes > 4 * short.state_bytes
     assert long.throughput_ns > table.throughput_ns

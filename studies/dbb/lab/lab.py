@@ -135,7 +135,7 @@ def _measure(
         with journal.running(_key(step), lab_fabric.lab.record.mark) as run:
             row = run_lab(lab_fabric, step.case, step.recovery, step.scheme, size.span, draw=step.draw, gso=step.gso)
             run.late_ms = [row.late_p99_ms]
-            run.found = {
+            run.values = {
                 "link_bps": lab_fabric.link_bps,
                 "ceiling_bps": lab_fabric.ceiling_bps,
                 "rows": [asdict(one) for one in (row, *simulated)],

@@ -169,7 +169,7 @@ async def _measure(
                     return
                 with journal.running(_key(paths, number, with_kernel=with_kernel)) as run:
                     trial = await measure(places, sending, (paths, number), size.connections, progress)
-                    run.found = {"open_vswitch": version, "trial": asdict(trial)}
+                    run.values = {"open_vswitch": version, "trial": asdict(trial)}
 
 
 def _write(folder: Path, rows: Sequence[Line], version: str) -> Figure:

@@ -156,4 +156,4 @@ async def _measure(
                         lab_fabric, more, workload, draw, PATHS, total_bps, size.duration_ms, progress
                     )
                     run.late_ms = list(trial.late_p99_ms.values())
-                    run.found = {"total_bps": total_bps, "trial": asdict(trial)}
+                    run.values = {"total_bps": total_bps, "trial": asdict(trial)}

@@ -66,9 +66,9 @@ class KernelFabric(Place):
         how = RECIPES[recipe]
         for edge, other in (EDGES, EDGES[::-1]):
             with inside(self.lab.blueprint.switch_namespace):
-                ways = [socket.if_nametoindex(self.uplink(path, edge)) for path in range(len(weights))]
+                members = [socket.if_nametoindex(self.uplink(path, edge)) for path in range(len(weights))]
                 prefix = [str(self.prefix(other))]
-                groups = [_group(other, prefix, ways, weights, SEEDS[edge], plain=how.plain)]
+                groups = [_group(other, prefix, members, weights, SEEDS[edge], plain=how.plain)]
                 for name, prefixes in self._own(edge).items():
                     port = socket.if_nametoindex(self.lab.interface(edge, name))
                     groups.append(_group(name, prefixes, [port], [1], SEEDS[edge], plain=how.plain))
@@ -94,12 +94,12 @@ class KernelFabric(Place):
 
 
 def _group(
-    name: str, prefixes: list[str], ways: Sequence[int], weights: Sequence[int], seed: int, *, plain: bool
+    name: str, prefixes: list[str], members: Sequence[int], weights: Sequence[int], seed: int, *, plain: bool
 ) -> _core.KernelGroup:
     return _core.KernelGroup(
         name=name or "asked",
         prefixes=prefixes,
-        targets=list(ways),
+        targets=list(members),
         weights=list(weights),
         up=[True] * len(weights),
         output="redirect",

@@ -21,7 +21,7 @@ def details(outcome: Outcome) -> str:
         trim_blocks=True,
     )
     environment.filters.update(count=count, pct=pct)
-    weights = outcome.found.accuracy["weights"][0]
+    weights = outcome.measured.accuracy["weights"][0]
     byte_rows = [
         (label, float(np.mean(weights.mapes[label])), float(np.mean(weights.byte_mapes[label])))
         for label in weights.mapes

@@ -36,7 +36,7 @@ SERIES: dict[str, tuple[str, str, str]] = {
 
 def draw(outcome: Outcome, claims: Sequence[Claim]) -> list[tuple[str, str, Figure]]:
     """Every figure as (file name, title, figure)."""
-    measured, study = outcome.found, outcome.study
+    measured, study = outcome.measured, outcome.study
     by_load, by_paths, changes = measured.cost_by_load, measured.cost_by_paths, measured.changes
     load, paths = measured.accuracy["load"], measured.accuracy["paths"]
     published = _published(claims)
@@ -142,7 +142,7 @@ def _mark(axes: Axes, x: Sequence[float], y: Sequence[float], colour: str, label
 
 
 def _bars(outcome: Outcome, published: dict[str, dict[str, list[tuple[str, float]]]]) -> Figure:
-    point = outcome.found.accuracy["default"][0]
+    point = outcome.measured.accuracy["default"][0]
     labels = [label for label in SERIES if label in point.mapes]
     with figure(HEIGHT_INCHES, HALF_INCHES) as (drawn, axes):
         values = [float(point.mapes[label].mean()) for label in labels]

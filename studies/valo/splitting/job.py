@@ -29,7 +29,7 @@ class Outcome:
     """A study that has run."""
 
     study: Study
-    found: Measured
+    measured: Measured
     measures: Measures
     seconds: float
 

@@ -33,7 +33,7 @@ BYTES = " by bytes"
 def parts(outcome: Outcome) -> dict[str, bytes]:
     """Files of a record; errors are percentages, in full precision, for theory expects some exactly."""
     frames = []
-    for experiment, points in outcome.found.accuracy.items():
+    for experiment, points in outcome.measured.accuracy.items():
         for point in points:
             columns = {FLOOR: point.floors, **point.mapes}
             columns |= {label + BYTES: errors for label, errors in point.byte_mapes.items()}
@@ -42,7 +42,7 @@ def parts(outcome: Outcome) -> dict[str, bytes]:
             frames.append(frame.select(*(pl.lit(value).alias(name) for name, value in where.items()), pl.all()))
     table = io.BytesIO()
     pl.concat(frames).write_parquet(table, compression="zstd", compression_level=19)
-    measured = outcome.found
+    measured = outcome.measured
     times = {
         "seconds": outcome.seconds,
         "design_effect": measured.design_effect,

@@ -15,7 +15,7 @@ from .job import Outcome
 
 def deterministic(outcome: Outcome) -> dict[str, Any]:
     """Everything that is no time: the same seed gives the same numbers."""
-    study, measured = outcome.study, outcome.found
+    study, measured = outcome.study, outcome.measured
     return {
         "study": study.name,
         "quick": study.quick,
@@ -30,7 +30,7 @@ def deterministic(outcome: Outcome) -> dict[str, Any]:
 
 def times(outcome: Outcome) -> dict[str, Any]:
     """Times, which depend on the machine and its mood."""
-    measured = outcome.found
+    measured = outcome.measured
     return {
         "seconds": outcome.seconds,
         "cost_by_load": [asdict(cost) for cost in measured.cost_by_load],
@@ -41,7 +41,7 @@ def times(outcome: Outcome) -> dict[str, Any]:
 
 def files(outcome: Outcome) -> dict[str, str]:
     """Texts by file name."""
-    measured = outcome.found
+    measured = outcome.measured
     return {
         "accuracy.csv": csv_text(
             ("experiment", "paths", "connections", "trial", "technique", "mape_pct", "byte_mape_pct", "floor_pct"),

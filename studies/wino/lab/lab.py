@@ -169,7 +169,7 @@ def _run_lab(
                     with installed(lab, scheme, network) as sent_as, journal.running(key, lab.record.mark) as run:
                         row = run_lab(lab, scheme, point, sent_as)
                         run.late_ms = [row.late_p99_ms]
-                        run.found = [asdict(row), asdict(simulated)]
+                        run.values = [asdict(row), asdict(simulated)]
     finally:
         lab.down()
     return ceiling

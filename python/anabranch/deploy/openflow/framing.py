@@ -67,18 +67,18 @@ class Frames:
             ProtocolError: a length that no message has.
 
         """
-        held = self._rest
-        held += data
-        at, end = 0, len(held)
+        rest = self._rest
+        rest += data
+        at, end = 0, len(rest)
         try:
             while end - at >= HEADER.size:
-                version, kind, length, xid = HEADER.unpack_from(held, at)
+                version, kind, length, xid = HEADER.unpack_from(rest, at)
                 if length < HEADER.size:
                     raise ProtocolError(f"a message of {length} bytes, less than its header")
                 if at + length > end:
                     break
-                body = bytes(held[at + HEADER.size : at + length])
+                body = bytes(rest[at + HEADER.size : at + length])
                 at += length
                 yield Message(version, kind, xid, body)
         finally:
-            del held[:at]
+            del rest[:at]

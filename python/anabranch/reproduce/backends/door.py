@@ -35,8 +35,8 @@ def backend(group: Group) -> Backend:
     if not group.code:
         if group.backend == LAB:
             raise AnabranchError(f"{group.folder / FILE}: code: missing: every lab is a study's own; {EXAMPLE}")
-        found: Backend = importlib.import_module(f"anabranch.reproduce.backends.{group.backend}").BACKEND
-        return found
+        engine: Backend = importlib.import_module(f"anabranch.reproduce.backends.{group.backend}").BACKEND
+        return engine
     return _chosen(group)()
 
 

@@ -112,6 +112,6 @@ def seeds_deciding(one: Estimate, seeds: int, distance: float) -> int | None:
     return seeds_needed(half, seeds, distance)
 
 
-def most_needed(wanted: Sequence[int | None]) -> int | None:
+def most_needed(numbers: Sequence[int | None]) -> int | None:
     """Largest of several numbers of seeds; None if one is not known."""
-    return None if None in wanted or not wanted else max(one for one in wanted if one is not None)
+    return None if None in numbers or not numbers else max(one for one in numbers if one is not None)

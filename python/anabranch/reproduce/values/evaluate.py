@@ -146,8 +146,8 @@ def _points(measure: CellMeasure, cells: Cells, missing: list[str]) -> Iterable[
             raise AnabranchError(f"measure: {axis}: {problem}")
     chosen = []
     for axis in free:
-        wanted = measure.at.get(axis, cells.axes[axis])
-        chosen.append([label for label in wanted if _known(axis, label, cells, missing)])
+        asked = measure.at.get(axis, cells.axes[axis])
+        chosen.append([label for label in asked if _known(axis, label, cells, missing)])
     for combination in product(*chosen):
         yield dict(zip(free, combination, strict=True))
 

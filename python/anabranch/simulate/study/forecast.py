@@ -54,7 +54,7 @@ def forecast(
     """
     drawn = random.Random(0).sample(missing, min(DRAWN, len(missing)))
     hops = {job.folder: job.scenario().expected_packet_hops() for job in drawn}
-    ran = [found for found in map(read_manifest, done) if found is not None and "scheme" not in found]
+    ran = [manifest for manifest in map(read_manifest, done) if manifest is not None and "scheme" not in manifest]
     cpu_s = sum(float(manifest["cpu_s"]) for manifest in ran)
     measured = cpu_s > 1
     speeds: dict[str | None, float] = {}

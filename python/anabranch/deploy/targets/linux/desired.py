@@ -64,7 +64,7 @@ def desired(plan: LinuxPlan, observed: LinuxState, devices: Mapping[str, Device]
     nexthops: dict[int, Nexthop] = {}
     groups: dict[int, NexthopGroup] = {}
     routes = {}
-    found = []
+    installed = []
     for planned in plan.groups:
         up = tuple(hop.device in devices and lives(devices[hop.device]) for hop in planned.hops)
         shape = group(planned.weights, [path for path, one in enumerate(up, 1) if not one] if any(up) else ())
@@ -106,8 +106,8 @@ def desired(plan: LinuxPlan, observed: LinuxState, devices: Mapping[str, Device]
             route = Route(prefix, planned.table, planned.metric, number, PROTOCOL)
             routes[route.key] = route
         asked = tuple(float(share) for share in shape.asked)
-        found.append(Installed(planned, number, up, asked, recipe, tuple(weights)))
-    return Desired(LinuxState(nexthops, groups, routes), tuple(found), tuple(warnings))
+        installed.append(Installed(planned, number, up, asked, recipe, tuple(weights)))
+    return Desired(LinuxState(nexthops, groups, routes), tuple(installed), tuple(warnings))
 
 
 def _recipe(planned: WeightedHops, shape: Group, weights: list[int], observed: NexthopGroup | None) -> Recipe:

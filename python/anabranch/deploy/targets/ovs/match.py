@@ -86,11 +86,11 @@ def _one(settings: Settings) -> Where:
         "leave where it entered.",
         "any",
     )
-    found = Where(in_ports, sources, destinations, version, tuple(numbers), arp)
+    where = Where(in_ports, sources, destinations, version, tuple(numbers), arp)
     settings.end()
-    if arp and not any(network.version == 4 for network in found.ip_dst):
+    if arp and not any(network.version == 4 for network in where.ip_dst):
         settings.refuse("arp", True, "no IPv4 address in ip_dst whose ARP could go along; give one")
-    return found
+    return where
 
 
 def one_of(settings: Settings, key: str, numbers: Sequence[int], hint: str, meaning: str, otherwise: str) -> int | None:

@@ -36,7 +36,7 @@ KEYS = ("study", "run", "date", "kernel", "quiet", "spent", "late_ms", "found")
 class Run:
     """One run under way: whoever measures sets what came out."""
 
-    found: Any = None
+    values: Any = None
     """Plain data: it is written as JSON."""
     late_ms: Sequence[float] = ()
     """Lateness of its senders at 1 % of their starts or writes."""
@@ -110,7 +110,7 @@ class Journal:
             "quiet": self.counted or contention.judge(meter, late_max_ms=self.late_max_ms).usable,
             "spent": asdict(meter.spent),
             "late_ms": list(meter.late_ms),
-            "found": run.found,
+            "found": run.values,
         }
         self.entries[key] = entry
         with self.file.open("a", encoding="utf-8") as file:

@@ -72,7 +72,7 @@ class DatapathSession(Session[Groups]):
         """The same over the last measured interval."""
         self._compared: tuple[tuple[object, ...], GroupsChange | None] | None = None
         """The states that were compared last, and the change between them."""
-        self.found_out: Callable[[], bool] = lambda: False
+        self.describe: Callable[[], bool] = lambda: False
         """Called when it turned out whether there can be a datapath; answers whether a link changed."""
         self._lock = asyncio.Lock()
         """Held by whoever calls the kernel: one at a time may."""
@@ -166,7 +166,7 @@ class DatapathSession(Session[Groups]):
     def failed(self, error: AnabranchError) -> bool:
         """Reports an error once; links of a datapath that could never be made count as down."""
         new = super().failed(error)
-        if new and self.found_out():
+        if new and self.describe():
             self.changed()
         return new
 
@@ -188,7 +188,7 @@ class DatapathSession(Session[Groups]):
         """Reads all there is to know."""
         observed, self._attached = await self._call(self._look)
         self._connected(observed, groups=len(observed))
-        self.found_out()
+        self.describe()
         self._wake.set()
         self.changed()
 

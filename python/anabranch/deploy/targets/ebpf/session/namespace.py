@@ -70,7 +70,7 @@ class KernelNamespace:
     async def _attend(self, monitor: LinkMonitor, control: socket.socket, counters: TextIO, folder: Path) -> None:
         self._speeds_bps = self._speeds(control)
         for session in self._sessions:
-            session.found_out = partial(self._describe, session, monitor)
+            session.describe = partial(self._describe, session, monitor)
             self._describe(session, monitor)
         self._devices = _by_name(monitor)
         loop = asyncio.get_running_loop()
