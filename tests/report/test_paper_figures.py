@@ -207,7 +207,7 @@ def test_the_conversion_knows_published_values() -> None:
 
 def of_page(variable: str) -> list[tuple[str, str]]:
     """Colours of the page's variables of a name, light and dark."""
-    sheet_of_styles = Path(style.__file__).parents[1] / "report" / "templates" / "page.css"
+    sheet_of_styles = Path(style.__file__).parents[1] / "page" / "templates" / "page.css"
     return re.findall(rf"--{variable}: light-dark\((#[0-9a-f]{{6}}), (#[0-9a-f]{{6}})\)", sheet_of_styles.read_text())
 
 
