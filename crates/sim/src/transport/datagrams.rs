@@ -30,6 +30,10 @@ impl Protocol for Udp {
     fn is_reliable(&self) -> bool {
         false
     }
+
+    fn expected_answers(&self, _segments: u64, _wire_bytes: u64) -> u64 {
+        0
+    }
 }
 
 /// The sending half.

@@ -140,6 +140,15 @@ impl Transport {
         self.protocol().payload_bytes_max().unwrap_or(framing.payload_bytes_max)
     }
 
+    /// Frames with payload of a message, and answers to them, where nothing is lost.
+    #[must_use]
+    pub fn expected_frames(&self, framing: Framing, size_bytes: u64) -> u64 {
+        let payload_bytes = self.payload_bytes_max(framing);
+        let segments = size_bytes.div_ceil(payload_bytes.into());
+        let wire_bytes = segments * u64::from(framing.frame_bytes(payload_bytes));
+        segments + self.protocol().expected_answers(segments, wire_bytes)
+    }
+
     /// Gives its segments or datagrams at most so much payload; the framing's if `None`.
     pub fn set_payload_bytes_max(&mut self, bytes: Option<u16>) {
         self.protocol_mut().set_payload_bytes_max(bytes);

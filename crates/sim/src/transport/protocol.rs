@@ -84,6 +84,11 @@ pub(crate) trait Protocol {
         Completion::Delivered
     }
 
+    /// Frames that answer a message of so many segments, which take so many bytes on the wire, where nothing is lost.
+    fn expected_answers(&self, segments: u64, _wire_bytes: u64) -> u64 {
+        segments
+    }
+
     /// Its headers in captures, for a message in this position.
     fn carrier(&self, _position: MessagePosition) -> Carrier {
         Carrier::Stream

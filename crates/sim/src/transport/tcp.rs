@@ -95,6 +95,10 @@ impl Protocol for Tcp {
     fn is_persistent(&self) -> bool {
         self.persistent
     }
+
+    fn expected_answers(&self, segments: u64, _wire_bytes: u64) -> u64 {
+        segments.div_ceil(self.ack_every.into())
+    }
 }
 
 /// Congestion control.

@@ -68,6 +68,10 @@ impl Protocol for Mptcp {
         }
         Ok(())
     }
+
+    fn expected_answers(&self, segments: u64, wire_bytes: u64) -> u64 {
+        self.tcp.expected_answers(segments, wire_bytes)
+    }
 }
 
 /// How the windows of a flow's subflows grow in congestion avoidance.

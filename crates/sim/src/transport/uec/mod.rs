@@ -140,4 +140,10 @@ impl Protocol for Uec {
     fn carrier(&self, position: MessagePosition) -> Carrier {
         Carrier::Uec(position)
     }
+
+    fn expected_answers(&self, segments: u64, wire_bytes: u64) -> u64 {
+        let granted = self.credits.map_or(0, |credits| wire_bytes / u64::from(credits.grant_bytes));
+        // The first packet and the last are answered at once.
+        segments.min(2 + wire_bytes / u64::from(self.ack_bytes)) + granted
+    }
 }
