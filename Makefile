@@ -26,7 +26,7 @@ PROGRAM_LIMIT_S := 1200
 # The Rust half's; beside busy processes it would get next to no time (tests/repeatedly.sh).
 NICE := nice
 # Folders of Python tests that start few programs and simulate next to nothing (make check).
-UNIT := house scenario split stats
+UNIT := files house simulate/scenario simulate/stats split
 WORKERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 
 DEMO_TRACE := examples/datacenter.pcap.zst
