@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The share of fragments that no part of the tree may exceed, in percent.
 LIMIT = 3
 FRAGMENT = re.compile(
-    r"(?:Of|For|What|Where|As|That|Whose|Who|By|To whom|Whatever|Whoever|Those|So many)\b", re.IGNORECASE
+    r"(?:Of|For|What|Where|As|That|Whose|Who|By|To whom|Whatever|Whoever|Those|So many|See|In words)\b", re.IGNORECASE
 )
 
 # The left column of the glossary: words, or rows of words, that no public name contains.

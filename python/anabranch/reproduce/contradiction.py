@@ -19,7 +19,7 @@ class Contradiction:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The contradiction as a sentence."""
         line = self.quick
         return f"{line.group} {line.id} {line.what}: {line.kind} here, {self.full.kind} in full ({self.full.ours})"
 

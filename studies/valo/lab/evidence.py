@@ -27,13 +27,13 @@ THEORY = "theory.json"
 
 @dataclass(frozen=True)
 class AccuracyEvidence(LabEvidence):
-    """See `backend.Evidence`; trials are the seeds."""
+    """Cells of accuracy with theory's bands; trials are the seeds (`backend.Evidence`)."""
 
     theory: Mapping[tuple[str, int], Expectation] = field(default_factory=dict)
     """Expectation by scheme and number of paths, for the weights that were drawn."""
 
     def estimates(self, measure: CellMeasure) -> Estimates:
-        """See `backend.Evidence`."""
+        """Estimates of a measure, each with theory's value where it has one."""
         evaluated = evaluate(measure, self.cells)
         scheme, paths = measure.of.get("scheme"), measure.at.get("paths", [])
         if measure.over is not None or len(paths) != 1 or (scheme, paths[0]) not in self.theory:
@@ -47,7 +47,7 @@ class AccuracyEvidence(LabEvidence):
         return replace(evaluated, oracle=oracle, repeated="trials")
 
     def parts(self) -> Mapping[str, bytes]:
-        """See `backend.Evidence`; theory's bands too."""
+        """Files of a record: cells and theory's bands."""
         bands = [{"scheme": scheme, "paths": paths, **asdict(band)} for (scheme, paths), band in self.theory.items()]
         return {**super().parts(), THEORY: (json.dumps(bands, indent=1) + "\n").encode()}
 

@@ -69,7 +69,7 @@ class AccuracyLab(LabBackend):
     settings = Settings
 
     def recall(self, group: Group, record: Record) -> tuple[Expected, CellEvidence]:
-        """See `Backend`; a record has theory's bands too."""
+        """Claims of a group, with the cells and theory's bands of its record."""
         expected, evidence = super().recall(group, record)
         return expected, with_theory(evidence, record)
 

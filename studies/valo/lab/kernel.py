@@ -49,7 +49,7 @@ def shares(recipe: str, weights: Sequence[int]) -> list[float]:
 
 
 class KernelFabric(Place):
-    """See `Place`; its switches are datapaths, which count what they send by which member."""
+    """Fabric whose switches are datapaths, which count what they send by each member (`Place`)."""
 
     def forward(self) -> None:
         """Has cores forward by the edge's prefix."""

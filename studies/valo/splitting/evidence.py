@@ -39,7 +39,7 @@ class SplitterEvidence:
     usable = recordable = True
 
     def estimates(self, measure: ValueMeasure) -> Estimates:
-        """See `backend.Evidence`."""
+        """Estimates of a measure, from single values or from trials."""
         singles = [self.outcome.measures.single(name) for name in (*measure.of, *filter(None, [measure.over]))]
         known = [one for one in singles if one is not None]
         return self._of_singles(measure, known) if len(known) == len(singles) else self._of_trials(measure)
@@ -147,17 +147,17 @@ class SplitterEvidence:
         return draw(self.outcome, self.claims)
 
     def measured(self) -> Iterable[tuple[str, int, str, float | None]]:
-        """Nothing: accuracy.csv, cost.csv and changes.csv have every number."""
+        """No rows: accuracy.csv, cost.csv and changes.csv have every number."""
         return ()
 
     def files(self) -> Mapping[str, str]:
-        """See `backend.Evidence`."""
+        """Tables of accuracy, cost and changes as CSV, by name."""
         from .output import files
 
         return files(self.outcome)
 
     def parts(self) -> Mapping[str, bytes]:
-        """See `backend.Evidence`."""
+        """The outcome as the files of a record."""
         from . import outcome_record
 
         return outcome_record.parts(self.outcome)

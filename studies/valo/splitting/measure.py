@@ -38,19 +38,19 @@ class ValueMeasure:
 
     @property
     def unit(self) -> str:
-        """See `backend.Measure`."""
+        """Unit of the value: a factor for ratios, else the quantity's."""
         if self.over is not None:
             return "x"
         return UNITS.get(self.of[0].rpartition("/")[2].partition("@")[0], "%")
 
     @property
     def neutral(self) -> float | None:
-        """See `backend.Measure`."""
+        """Value at which neither side is ahead: 1 for ratios."""
         return None if self.over is None else 1.0
 
     @property
     def relative(self) -> bool:
-        """See `backend.Measure`."""
+        """Whether the value is a ratio of two."""
         return self.over is not None
 
 

@@ -34,7 +34,7 @@ class SplitterStudy:
 
     @property
     def quick_note(self) -> str:
-        """See `backend.Prepared`."""
+        """Note on what `--quick` makes smaller; empty without it."""
         study = self.study
         small = f"{study.trials} trials instead of {study.published_trials}, and smaller loads for times"
         return small if study.quick else ""
@@ -67,7 +67,7 @@ class Splitting(Backend):
         return SplitterStudy(group, load_expected(group.folder, quick, self.read_measure), load(group.folder, quick))
 
     def recall(self, group: Group, record: Record) -> tuple[Expected, SplitterEvidence]:
-        """See `Backend`."""
+        """Claims of a group, with the outcome of its record."""
         from .evidence import SplitterEvidence
         from .outcome_record import read
 

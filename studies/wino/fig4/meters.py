@@ -47,7 +47,7 @@ class Settings(Windows):
 
 @dataclass(frozen=True)
 class MeterStudy:
-    """See `backend.Prepared`."""
+    """A study of simulated meters, ready to run (`backend.Prepared`)."""
 
     group: Group
     expected: Expected
@@ -101,7 +101,7 @@ class Meters(CellBackend):
         return MeterStudy(group, expected, settings, note)
 
     def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
-        """See `Backend`; all of them, which takes no longer."""
+        """Runs all cells of a record again, which takes no longer than some."""
         del cells
         study = self.prepare(group, quick=False, output=group.folder)
         kept = read(record, study.expected.quantities)

@@ -103,7 +103,7 @@ class GroupState:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All of it. Immutable, and safe to be read by any thread."""
+    """State of the whole network: immutable, and safe to be read by any thread."""
 
     time_s: float
     """Unix time."""

@@ -40,19 +40,19 @@ class CellEvidence:
 
     @property
     def recordable(self) -> bool:
-        """See `backend.Evidence`."""
+        """Whether the machine was quiet: nothing else keeps cells out of a record."""
         return self.usable
 
     def estimates(self, measure: CellMeasure) -> Estimates:
-        """See `backend.Evidence`."""
+        """Estimates of a measure over the cells, with intervals over seeds."""
         return evaluate(measure, self.cells)
 
     def ranking(self, measure: CellMeasure) -> Ranking:
-        """See `backend.Evidence`."""
+        """Schemes compared pair by pair, seed by seed."""
         return rank(measure, self.cells)
 
     def rivals(self, measure: CellMeasure) -> Iterable[tuple[str, CellMeasure]]:
-        """See `backend.Evidence`."""
+        """Other schemes of the axis, each with the same measure of its own."""
         own, over = measure.of.get(SCHEME_AXIS), measure.over
         # One scheme alone, or at two values of another axis.
         if own is None or (over is not None and over.get(SCHEME_AXIS) != own):
@@ -70,21 +70,21 @@ class CellEvidence:
                 yield str(number), request.title, drawn
 
     def measured(self) -> Iterable[tuple[str, int, str, float | None]]:
-        """See `backend.Evidence`."""
+        """Rows of measured.csv: every number of every cell."""
         for (labels, seed, quantity), number in self.cells.numbers.items():
             cell = ", ".join(f"{short(axis)} {label}" for axis, label in zip(self.cells.axes, labels, strict=True))
             yield cell, seed, quantity.words, number
 
     def files(self) -> Mapping[str, str]:
-        """None beside the engine's."""
+        """No files beside the engine's."""
         return {}
 
     def parts(self) -> Mapping[str, bytes]:
-        """See `backend.Evidence`."""
+        """The cells as the files of a record."""
         return cell_record.parts(self.cells)
 
     def details(self) -> str:
-        """Nothing: all is in the claims and figures."""
+        """No details: all is in the claims and figures."""
         return ""
 
     def show(self, console: Console) -> None:
@@ -102,7 +102,7 @@ class CellBackend(Backend):
         return read_measure(given, classes, self.quantities)
 
     def recall(self, group: Group, record: Record) -> tuple[Expected, CellEvidence]:
-        """See `Backend`."""
+        """Claims and figures of a group, with the cells of its record."""
         expected = load_expected(group.folder, read=self.read_measure)
         return expected, CellEvidence(cell_record.read(record, expected.quantities), expected.figures)
 

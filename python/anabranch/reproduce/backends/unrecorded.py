@@ -14,17 +14,17 @@ from anabranch.reproduce.values.ranking import Ranking
 
 @dataclass(frozen=True)
 class Unrecorded(CellEvidence):
-    """See `backend.Evidence`; it has no values."""
+    """Evidence of a study without a record: it has no values (`backend.Evidence`)."""
 
     why: str = ""
 
     def estimates(self, measure: Any) -> Estimates:
-        """Nothing, and why."""
+        """No estimates, with the reason."""
         del measure
         return Estimates([], None, [self.why], 0)
 
     def ranking(self, measure: Any) -> Ranking:
-        """Nothing, and why."""
+        """No ranking, with the reason."""
         del measure
         return Ranking([], [], [], missing=[self.why], pairs=0)
 

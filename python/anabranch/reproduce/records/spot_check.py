@@ -42,7 +42,7 @@ class SpotCheck:
 
     @property
     def result(self) -> str:
-        """In words."""
+        """The result as a sentence."""
         if self.why_not:
             return f"not checked: {self.why_not}"
         if self.differing:

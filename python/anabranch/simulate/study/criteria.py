@@ -45,7 +45,7 @@ class Criterion:
 
     @property
     def words(self) -> str:
-        """All of it in words: `p99 FCT of flows up to 100 KB`."""
+        """The criterion in words: `p99 FCT of flows up to 100 KB`."""
         return f"{self.statistic} {self.subject}"
 
     @property

@@ -84,7 +84,7 @@ class Rectangle:
 
 @dataclass
 class Picture:
-    """All of it, in units of `SCALE` to an inch, the y axis downwards."""
+    """The whole drawing, in units of `SCALE` to an inch, the y axis downwards."""
 
     width: float
     height: float

@@ -138,7 +138,7 @@ class Wino(Policy):
         return content
 
     def labels(self, observed: Mapping[str, Any]) -> Mapping[str, object]:
-        """See `policy.Policy`: the labels of each pair whose rules its leaf holds, else those published before."""
+        """The labels of each pair whose rules its leaf holds, else those published before."""
         pairs, sliced = self._pairs, self._sliced
         for leaves in pairs.keys() | self._published.keys():
             leaf = leaves[0]

@@ -74,7 +74,7 @@ class WeightedMembers:
 
 @dataclass(frozen=True)
 class EbpfPlan:
-    """All of the file."""
+    """A plan file for datapaths as a value."""
 
     file: str
     name: str

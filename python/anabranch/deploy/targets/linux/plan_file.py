@@ -49,7 +49,7 @@ class WeightedHops:
 
 @dataclass(frozen=True)
 class LinuxPlan:
-    """All of the file."""
+    """A plan file for a kernel's routes as a value."""
 
     file: str
     owner: int
@@ -63,7 +63,7 @@ def parse(text: str, file: str) -> LinuxPlan:
 
 
 def from_table(table: Mapping[str, Any], file: str) -> LinuxPlan:
-    """The same from its keys and values.
+    """A plan from its keys and values.
 
     Raises:
         AnabranchError: as `read`.

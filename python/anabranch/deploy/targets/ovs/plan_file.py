@@ -50,7 +50,7 @@ class WeightedPorts:
 
 @dataclass(frozen=True)
 class PlanFile:
-    """All of the file."""
+    """A plan file for bridges as a value."""
 
     file: str
     ownership: Ownership

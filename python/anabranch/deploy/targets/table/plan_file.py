@@ -37,7 +37,7 @@ class WeightedPorts:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """All of the file."""
+    """A plan file for tables as a value."""
 
     file: str
     owner: int

@@ -187,4 +187,4 @@ class DatapathSwitches(Switches):
 
 
 SWITCHES = DatapathSwitches
-"""See `lab.run.forwarding`."""
+"""The class that a lab's runs take (`lab.run.forwarding`)."""

@@ -38,7 +38,7 @@ class Towards:
 
 
 class KernelSwitches(Switching):
-    """See `switching.Switching`. A switch that nothing was said to is no datapath yet, and forwards nothing."""
+    """A lab's switches as datapaths. One without a plan is no datapath yet, and forwards nothing."""
 
     def check(self) -> None:
         """Refuses what only Open vSwitch has, and names that the BPF file system does not take."""
@@ -103,7 +103,7 @@ class KernelSwitches(Switching):
         return "eBPF datapaths"
 
     def cpu_ns(self) -> int | None:
-        """None: packets are forwarded in the time of their senders."""
+        """No delay of its own: packets are forwarded in the time of their senders."""
         return None
 
     def folder(self, switch: str) -> Path:
@@ -184,4 +184,4 @@ def kernel_switches(lab: Lab) -> KernelSwitches:
 
 
 SWITCHING = KernelSwitches
-"""See `lab.fabric.switching`."""
+"""The class that labs take (`lab.fabric.switching`)."""

@@ -119,4 +119,4 @@ class BridgeSwitches(Switches):
 
 
 SWITCHES = BridgeSwitches
-"""See `lab.run.forwarding`."""
+"""The class that a lab's runs take (`lab.run.forwarding`)."""

@@ -165,4 +165,4 @@ def open_vswitch(lab: Lab) -> OpenVSwitch:
 
 
 SWITCHING = Bridges
-"""See `lab.fabric.switching`."""
+"""The class that labs take (`lab.fabric.switching`)."""

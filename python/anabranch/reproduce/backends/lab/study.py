@@ -35,7 +35,7 @@ HINT = "leave the machine to the study, and run it again"
 
 @dataclass(frozen=True)
 class LabStudy:
-    """See `backend.Prepared`."""
+    """A study of a lab, ready to run (`backend.Prepared`)."""
 
     group: Group
     expected: Expected
@@ -78,7 +78,7 @@ class LabStudy:
 
 @dataclass(frozen=True)
 class LabEvidence(CellEvidence):
-    """See `backend.Evidence`."""
+    """Cells that a lab measured, and the journal of its runs (`backend.Evidence`)."""
 
     machine: Contention | None = None
     """Verdict on the machine."""
@@ -92,11 +92,11 @@ class LabEvidence(CellEvidence):
 
     @property
     def recordable(self) -> bool:
-        """See `backend.Evidence`: runs that the machine disturbed are in no value of a study with a journal."""
+        """Whether values may be recorded: runs that the machine disturbed are in no value of a study with a journal."""
         return self.usable if self.journal is None else self.journal.has_any()
 
     def parts(self) -> Mapping[str, bytes]:
-        """See `backend.Evidence`: cells with all their seeds, and the journal, so that another machine can go on."""
+        """Files of a record: cells with all their seeds, and the journal, so that another machine can go on."""
         whole = cell_record.parts(self.cells.whole())
         return {**whole, **(self.journal.parts() if self.journal is not None else {})}
 
@@ -106,7 +106,7 @@ class LabEvidence(CellEvidence):
         yield from super().figures()
 
     def show(self, console: Console) -> None:
-        """See `backend.Evidence`."""
+        """Prints the tables that the study has beside its claims."""
         if self.tables is not None:
             self.tables(console)
         if self.missing:

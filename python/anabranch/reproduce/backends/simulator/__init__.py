@@ -35,7 +35,7 @@ class Simulator(CellBackend):
         return prepare(group, output / CELLS, quick)
 
     def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
-        """See `Backend`."""
+        """Runs some cells of a record again."""
         from anabranch.reproduce.backends.simulator.again import again
 
         return again(group, record, cells, context)

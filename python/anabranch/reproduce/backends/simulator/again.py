@@ -16,7 +16,7 @@ from anabranch.reproduce.records.spot_check import SpotCheck, compared, draw
 
 
 def again(group: Group, record: Record, count: int, context: Context) -> SpotCheck:
-    """See `backend.Backend.spot_check`."""
+    """Runs some cells of a record again, and compares their numbers to the bit."""
     with TemporaryDirectory(prefix="anabranch-") as folder:
         study = prepare(group, Path(folder), quick=False)
         kept = read(record, study.expected.quantities)

@@ -47,7 +47,7 @@ class SimulatorStudy:
 
     @property
     def quick_note(self) -> str:
-        """See `backend.Prepared`."""
+        """Note on what `--quick` makes smaller; empty without it."""
         return self.sweep.study.quick_note
 
     @cached_property

@@ -64,4 +64,4 @@ class Datapath(SwitchKind[Groups]):
 
 
 KIND = Datapath()
-"""See `control.switch_kind`."""
+"""The kind of switch that the controller takes (`control.switch_kind`)."""

@@ -173,4 +173,4 @@ def _hint(name: str, database: Database) -> str:
 
 
 KIND = Bridge()
-"""See `control.switch_kind`."""
+"""The kind of switch that the controller takes (`control.switch_kind`)."""

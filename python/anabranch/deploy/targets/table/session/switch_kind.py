@@ -65,7 +65,7 @@ class TableSession(Session[TableState]):
         return TablesChange(change(Observed(file, self._observed, {}), desired))
 
     def sizes(self, planned: PlannedGroup) -> Counter[int]:
-        """None: a table counts nothing."""
+        """No sizes: a table counts nothing."""
         del planned
         return Counter()
 
@@ -208,4 +208,4 @@ class Tables(SwitchKind[TableState]):
 
 
 KIND = Tables()
-"""See `control.switch_kind`."""
+"""The kind of switch that the controller takes (`control.switch_kind`)."""
