@@ -146,7 +146,7 @@ def test_a_crash_while_it_is_made_leaves_nothing(tmp_path: Path, within_s: float
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(f"[fabric]\n{SMALL}\n")
     script = (
-        "import sys; from pathlib import Path; from anabranch.deploy.targets.ebpf import lab_groups as datapaths\n"
+        "import sys; from pathlib import Path; from anabranch.lab.switches.ebpf import groups as datapaths\n"
         "from anabranch.lab.fabric.topology import Lab\n"
         "lab = Lab.up(Path(sys.argv[1]), sys.argv[2], switch='ebpf'); datapaths.install(lab, 'score')"
     )

@@ -19,7 +19,7 @@ from anabranch.simulate.runs.folder import check_writable
 DIES = """
 import os, signal, sys
 from pathlib import Path
-from anabranch import atomic_folder
+from anabranch.files import atomic_folder
 
 kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 target, where = Path(sys.argv[1]), sys.argv[2]
