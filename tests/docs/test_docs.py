@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +100,40 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target in TRACKED, f"{link}: no such file"
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target), f"{link}: no such heading"
+
+
+def imported_names(text: str) -> Iterator[tuple[str, str, set[str]]]:
+    """What the Python blocks of a page import from this package: module, name, and attributes that they ask it for."""
+    for language, _, source in BLOCK.findall(text):
+        if language != "python":
+            continue
+        tree = ast.parse(source)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "anabranch":
+                for alias in node.names:
+                    name = alias.asname or alias.name
+                    asked = {
+                        one.attr
+                        for one in ast.walk(tree)
+                        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == name
+                    }
+                    yield str(node.module), alias.name, asked
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.relative_to(ROOT).as_posix() not in GENERATED],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+def test_what_python_blocks_import_is_there(page: Path) -> None:
+    for module, name, asked in imported_names(page.read_text()):
+        value = getattr(import_module(module), name, None) or import_module(f"{module}.{name}")
+        assert [one for one in sorted(asked) if not hasattr(value, one)] == [], f"{module}.{name}"
+
+
+def test_imports_of_blocks_are_seen() -> None:
+    block = "```python\nfrom anabranch.lab.fabric import topology as t\nt.Lab.up(1)\n```\n"
+    assert list(imported_names(block)) == [("anabranch.lab.fabric", "topology", {"Lab"})]
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
