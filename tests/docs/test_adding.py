@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+
+from support.workspace_copy import copy_environment, workspace_copy
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDITIONS = sorted((ROOT / "tests" / "docs" / "additions").glob("*.patch"))
@@ -25,13 +25,7 @@ def named_files(section: str) -> list[str]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the tree's workspace."""
-    copy = tmp_path / "checkout"
-    for name in ("crates", "bench"):
-        shutil.copytree(ROOT / name, copy / name)
-    for name in ("Cargo.toml", "Cargo.lock", "rustfmt.toml"):
-        shutil.copyfile(ROOT / name, copy / name)
-    return copy
+    return workspace_copy(tmp_path)
 
 
 def apply(addition: Path, checkout: Path) -> None:
@@ -60,7 +54,7 @@ def test_the_tree_compiles_with_all_additions(checkout: Path) -> None:
         check=False,
     )
     assert formatted.returncode == 0, formatted.stdout
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "in-tree")}
+    environment = copy_environment()
     command = ["cargo", "check", "--locked", "--package", "anabranch-record", "--tests"]
     checked = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ import pytest
 
 from anabranch.simulate.own.in_tree import SOURCES, TEMPLATE
 from support.command import anabranch
+from support.workspace_copy import copy_environment, workspace_copy
 
 ROOT = Path(__file__).resolve().parents[3]
 ALONE = """
@@ -29,13 +29,7 @@ FILES = {"mod.rs", "pick.rs", "descriptor.rs", "switch.rs", "page.md"}
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the tree's workspace."""
-    copy = tmp_path / "checkout"
-    for name in ("crates", "bench"):
-        shutil.copytree(ROOT / name, copy / name)
-    for name in ("Cargo.toml", "Cargo.lock", "rustfmt.toml"):
-        shutil.copyfile(ROOT / name, copy / name)
-    return copy
+    return workspace_copy(tmp_path)
 
 
 def add_lines(checkout: Path, said: str) -> None:
@@ -106,7 +100,7 @@ def test_the_tree_compiles_with_it(checkout: Path) -> None:
     done = anabranch("schemes", "new", "two-choices", "--in-tree", "--source", str(checkout))
     assert done.returncode == 0, done.stderr
     add_lines(checkout, done.stdout)
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "in-tree")}
+    environment = copy_environment()
     command = ["cargo", "check", "--locked", "-p", "anabranch-balancers", "--lib"]
     checked = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
@@ -120,7 +114,7 @@ def test_the_test_of_its_pick_says_what_to_fill_in(checkout: Path) -> None:
     alone.mkdir()
     shutil.copyfile(ROOT / "Cargo.lock", alone / "Cargo.lock")
     (alone / "Cargo.toml").write_text(ALONE.format(pick=checkout / SOURCES / "two_choices" / "pick.rs", root=ROOT))
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "in-tree")}
+    environment = copy_environment()
     command = ["cargo", "test", "--offline", "--lib"]
     tested = subprocess.run(command, cwd=alone, env=environment, capture_output=True, text=True, check=False)
     assert tested.returncode == 101, tested.stderr
