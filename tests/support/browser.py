@@ -151,17 +151,20 @@ class Browser:
 
     def new_tab(self, prefix: str) -> Page:
         """Tab that a page opens by itself, whose address begins with `prefix`, once it is loaded."""
+        # Kept as they were seen: asked again, the browser may not know the tab by this address.
+        opened: list[str] = []
 
-        def opened() -> list[str]:
+        def is_open() -> bool:
             targets = self.call("Target.getTargets")["targetInfos"]
-            return [one["targetId"] for one in targets if one["url"].startswith(prefix) and not one["attached"]]
+            opened.extend(one["targetId"] for one in targets if one["url"].startswith(prefix) and not one["attached"])
+            return bool(opened)
 
         def loaded() -> bool:
             is_there = f"location.href.startsWith({json.dumps(prefix)})"
             return bool(page.evaluate(f"document.readyState === 'complete' && {is_there}"))
 
-        wait(lambda: bool(opened()), lambda: f"no tab opened at {prefix}")
-        page = self._attached(opened()[0])
+        wait(is_open, lambda: f"no tab opened at {prefix}")
+        page = self._attached(opened[0])
         wait(loaded, lambda: f"{prefix} is not loaded")
         return page
 
