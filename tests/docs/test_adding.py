@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from fnmatch import fnmatch
@@ -29,8 +30,10 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def apply(addition: Path, checkout: Path) -> None:
-    command = ["patch", "--strip=1", "--fuzz=0", "--no-backup-if-mismatch", f"--input={addition}"]
-    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+    # Within a repository git would pass over files that are not its own, in silence.
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(checkout.parent)}
+    command = ["git", "apply", str(addition)]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{addition.name} is stale: {done.stdout}{done.stderr}"
 
 

@@ -48,6 +48,7 @@ def study(tmp_path: Path, code: str, answer: int = 1) -> Group:
     (folder / "own.py").write_text(OWN)
     (folder / "numbers_of.py").write_text(f"ANSWER = {answer}\n")
     (folder / "broken.py").write_text("class Own:\n    answer = 1 / 0\n")
+    (folder / "lacking.py").write_text("import no_such_module\n")
     return Group("mine", "fig-1", "mine", folder, "own", code)
 
 
@@ -77,7 +78,8 @@ def test_a_study_of_ones_own_is_selected_and_its_class_loaded(tmp_path: Path, mo
         ("own.py:Other", "Other: no backend; use one of Own"),
         ("own.py:Half", "Half: lacks prepare; use one of Own"),
         ("numbers_of.py:Own", "Own: no such class; write one that inherits Backend, CellBackend or LabBackend"),
-        ("broken.py:Own", "broken.py: ZeroDivisionError: division by zero"),
+        ("broken.py:Own", "broken.py: ZeroDivisionError: division by zero; run it by itself"),
+        ("lacking.py:Own", "lacking.py: ModuleNotFoundError: No module named 'no_such_module'; run it by itself"),
     ],
 )
 def test_a_name_of_no_class_is_refused_with_file_and_line(tmp_path: Path, code: str, problem: str) -> None:

@@ -53,7 +53,7 @@ def _chosen(group: Group) -> type[Backend]:
         raise _refused(group, f"{path}: no such file; {nearest(path.name, known) if known else EXAMPLE}")
     try:
         module = _load(path, root)
-    except ImportError:
+    except AnabranchError:
         raise
     except Exception as error:  # Whatever its author wrote.
         raise _refused(group, f"{path.name}: {type(error).__name__}: {error}; run it by itself") from error
