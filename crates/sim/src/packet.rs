@@ -1,5 +1,7 @@
 //! A packet: 64 bytes, one cache line.
 
+use std::ops::Range;
+
 /// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
@@ -100,6 +102,9 @@ pub mod marks {
     pub const REDUCED: u8 = 8;
     /// The receiver is to answer at once: of data of RDMA transports, to which [`REDUCED`] says nothing.
     pub const ASKS: u8 = REDUCED;
+    /// Of an acknowledgement, to which [`REDUCED`] says nothing: its first block is of bytes that had arrived before (DSACK,
+    /// RFC 2883).
+    pub const DUPLICATE: u8 = REDUCED;
     /// Forwarded by [`super::Packet::labels`] instead of the load balancer.
     pub const LABELLED: u8 = 16;
     /// Sent before: no round trip may be measured by it (Karn's rule).
@@ -143,13 +148,21 @@ impl Class {
     }
 }
 
-/// A range of received bytes, as distances from the acknowledgement number. Empty if `end` is zero.
+/// A range of received bytes, as distances from the acknowledgement number, modulo 2^32. Empty if `end` is zero, unless it
+/// is of a duplicate ([`marks::DUPLICATE`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlock {
     /// First byte, counted from [`Packet::seq`].
     pub start: u32,
     /// First byte after it, counted from [`Packet::seq`].
     pub end: u32,
+}
+
+impl SackBlock {
+    /// The block of these bytes of a stream in an acknowledgement of all below `ack`, which may be above them.
+    pub(crate) fn of(bytes: &Range<u64>, ack: u64) -> Self {
+        Self { start: bytes.start.wrapping_sub(ack) as u32, end: bytes.end.wrapping_sub(ack) as u32 }
+    }
 }
 
 /// What a [`Kind::Sack`] says beside the next position expected in order, in the room of three [`SackBlock`]s. Packets are

@@ -32,8 +32,9 @@ pub(super) fn write(packet: &Packet, framing: Framing, spare_bytes: u16, out: &m
         Kind::Ack => (1, number, ACK),
         _ => (number, 1, ACK),
     };
+    let duplicate = is_duplicate(packet);
     for (mark, flag) in [(marks::ECHO, ECE), (marks::REDUCED, CWR)] {
-        flags |= if packet.marks & mark != 0 { flag } else { 0 };
+        flags |= if packet.marks & mark != 0 && !(duplicate && flag == CWR) { flag } else { 0 };
     }
     out.extend(seq.to_be_bytes());
     out.extend(ack.to_be_bytes());
@@ -45,6 +46,11 @@ pub(super) fn write(packet: &Packet, framing: Framing, spare_bytes: u16, out: &m
     let options_at = out.len();
     options(packet, framing, spare_bytes, out);
     out[offset_at] = ((BYTES + out.len() - options_at) as u8 / 4) << 4;
+}
+
+/// Whether the first block of an acknowledgement is of bytes that arrived twice.
+fn is_duplicate(packet: &Packet) -> bool {
+    packet.kind == Kind::Ack && packet.marks & marks::DUPLICATE != 0
 }
 
 /// Writes TCP options as far as `spare_bytes` have room for them: in a handshake the options that Wireshark
@@ -59,7 +65,9 @@ fn options(packet: &Packet, framing: Framing, spare_bytes: u16, out: &mut Vec<u8
         out.extend([2, 4, high, low, NO_OPERATION, NO_OPERATION, 4, 2, NO_OPERATION, 3, 3, WINDOW_SHIFT]);
     }
     let blocks = if packet.kind == Kind::Ack { &packet.sack[..] } else { &[] };
-    let blocks = blocks.iter().take_while(|block| block.end != 0).count();
+    // Bytes that arrived twice may end where the acknowledgement does.
+    let duplicates = usize::from(is_duplicate(packet));
+    let blocks = duplicates + blocks.iter().skip(duplicates).take_while(|block| block.end != 0).count();
     let first = if handshake || blocks > 0 { OPTION_SET_BYTES } else { 0 };
     let stamped = room >= first + OPTION_SET_BYTES;
     if stamped {

@@ -61,6 +61,7 @@ fn tcp(control: Control) -> Tcp {
         sack: true,
         dup_ack_threshold: 3,
         rack: false,
+        dsack: false,
         ack_every: 2,
         ack_delay_ps: PS_PER_MS,
         rto_min_ps: 5 * PS_PER_MS,
@@ -195,6 +196,20 @@ fn visit_tcp(form: &mut impl Form, tcp: &mut Tcp, persistent: bool) {
         &mut tcp.rack,
         "Detect losses by time (RFC 8985) instead of by the threshold alone.",
     );
+    form.key(
+        "dsack",
+        Flag,
+        &mut tcp.dsack,
+        "Report segments that arrive twice (RFC 2883): the sender, which needs `rack`, then waits for longer (RFC 8985 \
+         section 6.2.4), and takes a needless reduction of its window back, as Linux does.",
+    );
+    if tcp.dsack && !(tcp.rack && tcp.sack) {
+        form.refuse(
+            "dsack",
+            "only a sender that detects losses by time learns of duplicates".to_owned(),
+            "add rack = true, and leave sack as it is".to_owned(),
+        );
+    }
     form.key(
         "ack_every",
         Count { least: 1, most: 64 },

@@ -105,7 +105,11 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[transport]\nkind = \"cubic\"\ngain = 0.5",
-            "s.toml:3: transport.gain: unknown key; known here: kind, hystart, initial_window, window_max, sack, dup_ack_threshold, rack, ack_every, min_rto, initial_rto, max_rto, ack_delay, ecn, handshake, persistent, reorder",
+            "s.toml:3: transport.gain: unknown key; known here: kind, hystart, initial_window, window_max, sack, dup_ack_threshold, rack, dsack, ack_every, min_rto, initial_rto, max_rto, ack_delay, ecn, handshake, persistent, reorder",
+        ),
+        (
+            "[transport]\ndsack = true",
+            "s.toml:2: transport.dsack: only a sender that detects losses by time learns of duplicates; add rack = true, and leave sack as it is",
         ),
         (
             "[transport]\ngain = 2",

@@ -38,6 +38,7 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 pub mod uec;
+mod undo;
 
 pub use carrier::{Carrier, MessagePosition};
 pub(crate) use counters::{ReceiverCounters, SenderCounters};

@@ -1,15 +1,17 @@
 //! Loss detection by time (RACK, RFC 8985, section 6): lost is what was sent long enough before something that has
 //! arrived.
 //!
-//! The reordering window does not adapt to duplicates reported by the receiver (DSACK), which acknowledgements here
-//! have no room for: it is a quarter of the least round trip once reordering was seen. Tail loss probes (section 7)
-//! are not modelled.
+//! Once reordering was seen, the reordering window is a quarter of the least round trip; where receivers report
+//! duplicates (DSACK), it grows by as much in each round trip that has one. Tail loss probes (section 7) are not modelled.
 
 use super::ranges::Ranges;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use std::collections::VecDeque;
 use std::ops::Range;
+
+/// Recoveries after the last duplicate at which the window is a quarter of a round trip again (section 6.2.4).
+const PERSISTENCE: u8 = 16;
 
 /// A segment in the network.
 #[derive(Clone, Debug)]
@@ -35,6 +37,12 @@ pub(super) struct Rack {
     /// Highest end of all that arrived.
     highest: u64,
     reordering_seen: bool,
+    /// Quarters of the least round trip in the reordering window (RACK.reo_wnd_mult).
+    quarters: u16,
+    /// Recoveries for which it stays so (RACK.reo_wnd_persist).
+    persistence: u8,
+    /// Byte to be acknowledged before a duplicate widens it again (RACK.dsack_round).
+    round_end: u64,
     due_at_ps: u64,
 }
 
@@ -47,6 +55,9 @@ impl Default for Rack {
             rtt_ps: 0,
             highest: 0,
             reordering_seen: false,
+            quarters: 1,
+            persistence: PERSISTENCE,
+            round_end: 0,
             due_at_ps: u64::MAX,
         }
     }
@@ -116,7 +127,38 @@ impl Rack {
 
     /// Step 4. `impatient`: losses are being repaired, or as many segments were SACKed as duplicates are a loss.
     fn window_ps(&self, rtt: &Rtt, impatient: bool) -> u64 {
-        if !self.reordering_seen && impatient { 0 } else { (rtt.least_ps() / 4).min(rtt.smoothed_ps()) }
+        if !self.reordering_seen && impatient {
+            return 0;
+        }
+        (rtt.least_ps() / 4 * u64::from(self.quarters)).min(rtt.smoothed_ps())
+    }
+
+    /// What was found lost arrived without being sent again, or its first copy did.
+    pub(super) fn reordered(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// Section 6.2.4: the receiver reports a duplicate. `una` and `next` of the sender. Before reordering was seen it says
+    /// nothing of the window, as in Linux.
+    pub(super) fn arrived_twice(&mut self, una: u64, next: u64) {
+        if self.reordering_seen && una >= self.round_end {
+            self.round_end = next;
+            self.quarters = self.quarters.saturating_add(1);
+            self.persistence = PERSISTENCE;
+        }
+    }
+
+    /// Whether a copy of what was sent before is in the network.
+    pub(super) fn has_copies(&self) -> bool {
+        self.sent.iter().any(|sent| sent.again)
+    }
+
+    /// Section 6.2.4: a recovery ends.
+    pub(super) fn recovered(&mut self) {
+        self.persistence = self.persistence.saturating_sub(1);
+        if self.persistence == 0 {
+            self.quarters = 1;
+        }
     }
 
     /// Step 5: finds what is lost by now, and when to look again. Whether anything is newly lost.
@@ -144,16 +186,21 @@ impl Rack {
         lost > 0
     }
 
-    /// A timeout (section 6.3): the segment at `una` is lost, and what was sent longer ago than a round trip.
-    pub(super) fn timed_out(&mut self, board: &mut Scoreboard, rtt: &Rtt, una: u64, now_ps: u64) {
+    /// A timeout (section 6.3): the segment at `una` is lost, and what was sent longer ago than a round trip; so is what was
+    /// found lost before, and was not after all ([`Scoreboard::lose_none`]).
+    pub(super) fn timed_out(
+        &mut self,
+        board: &mut Scoreboard,
+        rtt: &Rtt,
+        (una, next): (u64, u64),
+        now_ps: u64,
+    ) {
         let patience_ps = self.rtt_ps + self.window_ps(rtt, false);
         self.due_at_ps = u64::MAX;
-        self.sent.retain(|sent| {
-            let lost = sent.span.start <= una || sent.at_ps + patience_ps <= now_ps;
-            if lost {
-                board.lose(sent.span.start.max(una)..sent.span.end);
-            }
-            !lost
-        });
+        self.sent.retain(|sent| sent.span.start > una && sent.at_ps + patience_ps > now_ps);
+        board.lose_all(una, next);
+        for sent in &self.sent {
+            board.sent_again(sent.span.clone());
+        }
     }
 }

@@ -8,8 +8,9 @@ use super::reorder::{Hold, Segment};
 use super::sack::Recent;
 use super::tcp::Context;
 use super::{Host, ReceiverCounters, Reorder, Tcp};
-use crate::{Framing, Kind, Packet, marks};
+use crate::{Framing, Kind, Packet, SackBlock, marks};
 use anabranch_split::prefetch::prefetch;
+use std::ops::Range;
 
 /// What most receivers never need: segments beyond a gap, the reordering layer, and counters of the kind. It stands apart
 /// from the receiver, and a connection that does not need it does not touch it.
@@ -246,6 +247,7 @@ impl Receiver {
     fn take_out_of_order<H: Host>(&mut self, cx: Context<'_>, segment: Segment, end: u64, host: &mut H) {
         self.delayed.take(cx.tcp, &segment, host.now_ps());
         self.delayed.caused_by(&segment);
+        let duplicate = if cx.dsack() { self.duplicate(segment.seq, end) } else { None };
         if segment.seq > self.expected {
             let Disorder { ahead, recent, .. } = self.disorder();
             ahead.insert(segment.seq..end);
@@ -263,11 +265,26 @@ impl Receiver {
             self.has_gap = !ahead.is_empty();
             self.expected = expected;
         }
-        self.acknowledge(cx, host);
+        self.answer(cx, duplicate, host);
+    }
+
+    /// Bytes of a segment that had arrived before, if any had: below the next expected one, or in a block beyond it.
+    fn duplicate(&self, start: u64, end: u64) -> Option<Range<u64>> {
+        if start < self.expected {
+            return Some(start..end.min(self.expected));
+        }
+        let block = self.known_disorder()?.ahead.around(start)?;
+        Some(start..end.min(block.end))
     }
 
     #[inline]
     fn acknowledge<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
+        self.answer(cx, None, host);
+    }
+
+    /// An acknowledgement; a duplicate is reported in the first block (RFC 2883, section 4).
+    #[inline]
+    fn answer<H: Host>(&mut self, cx: Context<'_>, duplicate: Option<Range<u64>>, host: &mut H) {
         let (stamp_ns, again) = self.delayed.sent();
         let mut packet = Packet {
             seq: self.expected,
@@ -281,6 +298,11 @@ impl Receiver {
             let expected = self.expected;
             let Disorder { ahead, recent, .. } = self.disorder();
             packet.sack = recent.blocks(ahead, expected);
+        }
+        if let Some(duplicate) = duplicate {
+            packet.marks |= marks::DUPLICATE;
+            let [first, second, _] = packet.sack;
+            packet.sack = [SackBlock::of(&duplicate, self.expected), first, second];
         }
         host.send(packet);
     }

@@ -34,8 +34,7 @@ impl Recent {
         self.count = 0;
         for &byte in &older.bytes[..older.count] {
             if let Some(block) = ahead.around(byte) {
-                blocks[self.count] =
-                    SackBlock { start: (block.start - expected) as u32, end: (block.end - expected) as u32 };
+                blocks[self.count] = SackBlock::of(&block, expected);
                 self.bytes[self.count] = byte;
                 self.count += 1;
             }

@@ -4,7 +4,7 @@
 //! not sent again since; or in the network. The pipe is the third.
 
 use super::ranges::Ranges;
-use crate::Packet;
+use crate::{Packet, marks};
 use std::ops::Range;
 
 /// SACKed and lost bytes.
@@ -37,6 +37,11 @@ impl Scoreboard {
         &self.sacked
     }
 
+    /// Bytes that are lost, and not sent again since.
+    pub(super) fn lost_bytes(&self) -> u64 {
+        self.lost.bytes()
+    }
+
     /// Outstanding bytes that are not in the network.
     #[inline(always)]
     pub(super) fn absent_bytes(&self) -> u64 {
@@ -49,10 +54,11 @@ impl Scoreboard {
         self.sacked.remove_below(una)
     }
 
-    /// Takes the blocks of an acknowledgement. How many bytes are newly SACKed.
+    /// Takes the blocks of an acknowledgement, but one that reports a duplicate. How many bytes are newly SACKed.
     pub(super) fn absorb(&mut self, packet: &Packet, una: u64, next: u64) -> u64 {
         let mut newly = 0;
-        for block in packet.sack.iter().take_while(|block| block.end != 0) {
+        let reports = usize::from(packet.marks & marks::DUPLICATE != 0);
+        for block in packet.sack[reports..].iter().take_while(|block| block.end != 0) {
             let start = packet.seq + u64::from(block.start);
             let end = (packet.seq + u64::from(block.end)).min(next);
             let span = start.max(una)..end;
@@ -108,6 +114,11 @@ impl Scoreboard {
         self.lost.clear();
         self.lost.insert_except(una..next, &self.sacked);
         self.lost_edge = next;
+    }
+
+    /// Nothing is lost after all.
+    pub(super) fn lose_none(&mut self) {
+        self.lost.clear();
     }
 
     /// The lowest lost bytes, at most a segment (RFC 6675, NextSeg rule 1).

@@ -19,6 +19,9 @@ pub struct Tcp {
     pub dup_ack_threshold: u32,
     /// Time-based loss detection (RACK, RFC 8985) instead of the threshold; needs `sack`.
     pub rack: bool,
+    /// Receivers report what arrives twice (DSACK, RFC 2883), and senders learn of it how needless their retransmissions
+    /// are: RACK's window grows, and a reduction for nothing is taken back, as by Linux; needs `rack`.
+    pub dsack: bool,
     /// Segments per acknowledgement (2: RFC 5681; 1: every segment).
     pub ack_every: u32,
     /// Longest wait of a delayed acknowledgement.
@@ -56,6 +59,7 @@ impl Tcp {
             sack: true,
             dup_ack_threshold: 3,
             rack: false,
+            dsack: false,
             ack_every: 1,
             ack_delay_ps: 0,
             rto_min_ps: 5 * MS,
@@ -155,6 +159,12 @@ impl Context<'_> {
     #[inline(always)]
     pub(super) fn rack(self) -> bool {
         self.tcp.rack & self.tcp.sack
+    }
+
+    /// Whether receivers report duplicates, and senders learn of them.
+    #[inline(always)]
+    pub(super) fn dsack(self) -> bool {
+        self.tcp.dsack & self.rack()
     }
 
     /// Marks of what is no new data. RFC 3168, sections 5.2, 6.1.1, 6.1.4 and 6.1.5, has neither SYN nor

@@ -472,6 +472,7 @@ class Transport(Table):
     sack: bool
     dup_ack_threshold: int
     rack: bool
+    dsack: bool
     ack_every: int
     min_rto: str
     initial_rto: str

@@ -53,6 +53,7 @@ pub(crate) fn tcp(control: Control, window_max_bytes: u64, rto_ps: u64) -> Tcp {
         sack: true,
         dup_ack_threshold: 3,
         rack: false,
+        dsack: false,
         ack_every: 1,
         ack_delay_ps: 1_000 * PS_PER_US,
         rto_min_ps: rto_ps,

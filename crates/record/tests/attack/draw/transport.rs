@@ -62,9 +62,16 @@ pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, calm: bool, ta
     maybe(0.3, "window_max", &mut |dice| {
         size(dice.magnitude(framing.payload_bytes.max(1460), 100 * framing.payload_bytes.max(1460)))
     });
-    maybe(0.2, "sack", &mut |_| "false".to_owned());
+    let (mut sack, mut by_time) = (true, false);
+    maybe(0.2, "sack", &mut |_| {
+        sack = false;
+        "false".to_owned()
+    });
     maybe(0.2, "dup_ack_threshold", &mut |dice| dice.magnitude(1, 1000).to_string());
-    maybe(0.3, "rack", &mut |_| "true".to_owned());
+    maybe(0.3, "rack", &mut |_| {
+        by_time = true;
+        "true".to_owned()
+    });
     maybe(0.3, "ack_every", &mut |dice| dice.magnitude(1, 64).to_string());
     maybe(0.3, "handshake", &mut |_| "false".to_owned());
     maybe(0.6, "min_rto", &mut |dice| match dice.chance(0.3) {
@@ -82,6 +89,9 @@ pub(super) fn keys(dice: &mut Dice, pace: Pace, framing: Framing, calm: bool, ta
             false => format!("{{ hold = {hold}, flowcell = {} }}", size(dice.magnitude(1, 100_000))),
         }
     });
+    if sack && by_time {
+        maybe(0.5, "dsack", &mut |_| "true".to_owned());
+    }
 }
 
 /// The keys of RoCE.

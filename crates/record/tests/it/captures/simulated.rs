@@ -17,6 +17,7 @@ pub(crate) fn tcp() -> Tcp {
         sack: true,
         dup_ack_threshold: 3,
         rack: false,
+        dsack: false,
         ack_every: 2,
         ack_delay_ps: 100 * PS_PER_US,
         rto_min_ps: 5_000 * PS_PER_US,

@@ -16,6 +16,8 @@ impl Sender {
         let (ack, before) = (packet.seq, self.una);
         let advanced = ack > before;
         let echo = packet.marks & marks::ECHO != 0;
+        let known = if cx.dsack() { self.known_trouble() } else { None };
+        let lost_bytes = known.map_or(0, |trouble| trouble.board.lost_bytes());
         let mut rtt_ps = None;
         let mut delivered = 0;
         if advanced {
@@ -49,6 +51,11 @@ impl Sender {
             let (una, rtt) = (self.una, self.rtt);
             let Trouble { board, rack, .. } = self.trouble();
             rack.arrived(una, board.sacked(), packet.stamp_ns, &rtt, now_ps);
+        }
+        if cx.dsack() {
+            self.take_back(packet, advanced, lost_bytes);
+        }
+        if cx.rack() && delivered > 0 {
             lost = self.find_lost_by_time(cx, now_ps);
         }
         // RFC 6675, section 2: with SACK, whatever SACKs something new. Without: RFC 5681, section 2.

@@ -2,12 +2,20 @@
 
 use super::{Phase, Sender, State, Trouble};
 use crate::transport::Host;
-use crate::transport::congestion::Signal;
+use crate::transport::congestion::{Congestion, Signal};
 use crate::transport::prr::Prr;
 use crate::transport::tcp::Context;
+use crate::transport::undo::Undo;
+use crate::{Packet, marks};
 
 impl Sender {
     pub(super) fn begin_reduction(&mut self, cx: Context<'_>, signal: Signal) {
+        if cx.dsack() {
+            let Congestion { window, threshold, .. } = self.congestion;
+            let una = self.una;
+            self.trouble().undo =
+                if signal == Signal::Echo { Undo::default() } else { Undo::begin(window, threshold, una) };
+        }
         let flight = self.next - self.una;
         self.congestion.reduce(signal, flight, cx.segment());
         self.prr = Prr::begin(flight);
@@ -75,8 +83,50 @@ impl Sender {
             State::Reduced | State::Recovery => self.congestion.window = self.congestion.threshold,
             State::Loss | State::Open => {}
         }
+        if matches!(self.state, State::Recovery | State::Loss)
+            && let Some(trouble) = self.known_trouble_mut()
+        {
+            trouble.rack.recovered();
+        }
         self.state = State::Open;
         self.owes_first = false;
+    }
+
+    /// Learns what an acknowledgement says of segments that were sent again, and takes the last reduction back if it
+    /// proves needless: each copy arrived twice, or the answer is to what was sent before the first. In the middle of a
+    /// recovery an answer of the kind counts once no copy is in the network. `lost_bytes` were lost and not sent again before
+    /// the acknowledgement.
+    pub(super) fn take_back(&mut self, packet: &Packet, advanced: bool, lost_bytes: u64) {
+        let (una, next, recover, state) = (self.una, self.next, self.recover, self.state);
+        let Some(Trouble { board, rack, undo, .. }) = self.known_trouble_mut() else { return };
+        if packet.marks & marks::DUPLICATE != 0 {
+            rack.arrived_twice(una, next);
+            undo.arrived_twice(packet.seq.wrapping_add_signed(i64::from(packet.sack[0].end as i32)));
+        }
+        let late = advanced && undo.answers_earlier(packet.stamp_ns);
+        let partial = late && state == State::Recovery && una < recover;
+        if partial || board.lost_bytes() < lost_bytes {
+            rack.reordered();
+        }
+        let needless = match state {
+            State::Open => undo.all_twice(),
+            State::Reduced => false,
+            State::Recovery => undo.all_twice() || late && !(partial && rack.has_copies()),
+            State::Loss => undo.all_twice() || late,
+        };
+        if !needless {
+            return;
+        }
+        if late {
+            board.lose_none();
+        }
+        if let Some((window, threshold)) = undo.take() {
+            self.congestion.window = self.congestion.window.max(window);
+            self.congestion.threshold = self.congestion.threshold.max(threshold);
+            self.state = State::Open;
+            self.recover = 0;
+            self.owes_reduced = false;
+        }
     }
 
     pub(super) fn find_lost_by_time(&mut self, cx: Context<'_>, now_ps: u64) -> bool {
@@ -109,7 +159,7 @@ impl Sender {
         let (una, next, rtt) = (self.una, self.next, self.rtt);
         let Trouble { board, rack, .. } = self.trouble();
         if cx.rack() {
-            rack.timed_out(board, &rtt, una, host.now_ps());
+            rack.timed_out(board, &rtt, (una, next), host.now_ps());
         } else {
             board.lose_all(una, next);
         }

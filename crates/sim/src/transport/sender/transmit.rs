@@ -118,6 +118,7 @@ impl Sender {
     pub(super) fn send_again<H: Host>(&mut self, cx: Context<'_>, span: Range<u64>, host: &mut H) {
         if let Some(trouble) = self.known_trouble_mut() {
             trouble.board.sent_again(span.clone());
+            trouble.undo.sent_again(host.now_ps());
         }
         self.retransmitted_packets += 1;
         self.sent_beyond_next = self.sent_beyond_next.wrapping_add(span.end - span.start);

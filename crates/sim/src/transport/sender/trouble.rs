@@ -5,6 +5,7 @@ use super::Sender;
 use crate::transport::pace::Bucket;
 use crate::transport::rack::Rack;
 use crate::transport::scoreboard::Scoreboard;
+use crate::transport::undo::Undo;
 use anabranch_split::prefetch::prefetch;
 
 /// What losses, reordering, RACK, linked windows and applications with a rate need.
@@ -14,6 +15,8 @@ pub(super) struct Trouble {
     /// What acknowledgements touch while there is reordering or loss.
     pub(super) board: Scoreboard,
     pub(super) rack: Rack,
+    /// The last reduction, if it may be taken back.
+    pub(super) undo: Undo,
     /// What the application of a flow has written, if it has a rate.
     pub(super) bucket: Option<Bucket>,
     /// Least bytes to be acknowledged for a segment of growth in congestion avoidance, where windows are linked; zero where
@@ -24,9 +27,10 @@ pub(super) struct Trouble {
 impl Trouble {
     /// Makes it new again; what is allocated stays.
     fn reset(&mut self) {
-        let Self { board, rack, bucket, interval_bytes } = self;
+        let Self { board, rack, undo, bucket, interval_bytes } = self;
         board.reset();
         rack.reset();
+        *undo = Undo::default();
         *bucket = None;
         *interval_bytes = 0;
     }

@@ -26,13 +26,14 @@ fn settings() -> impl Strategy<Value = Tcp> {
         Just(Reorder::Hold { timeout_ps: 150 * US }),
         Just(Reorder::Flowcell { cell_bytes: 8 * MSS, timeout_ps: 150 * US }),
     ];
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (control, reorder, flags, 1u32..4, 1u32..12, 3u64..60).prop_map(
-        |(control, reorder, (sack, rack, ecn, handshake), ack_every, initial_window, window)| Tcp {
+        |(control, reorder, (sack, rack, dsack, ecn, handshake), ack_every, initial_window, window)| Tcp {
             control,
             reorder,
             sack,
             rack: rack && sack,
+            dsack,
             ecn,
             handshake,
             ack_every,

@@ -4,6 +4,7 @@ mod acknowledging;
 mod by_time;
 mod cubic_window;
 mod delivery;
+mod duplicates;
 mod holding;
 mod loss;
 mod marking;
@@ -25,6 +26,7 @@ fn plain() -> Tcp {
         sack: true,
         dup_ack_threshold: 3,
         rack: false,
+        dsack: false,
         ack_every: 1,
         ack_delay_ps: 500 * US,
         rto_min_ps: 10 * MS,

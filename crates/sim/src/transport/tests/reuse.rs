@@ -13,6 +13,7 @@ fn settings() -> Vec<(&'static str, Tcp)> {
         ("scoreboard", plain()),
         ("inflation", Tcp { sack: false, ..plain() }),
         ("rack", Tcp { rack: true, ..plain() }),
+        ("dsack", Tcp { rack: true, dsack: true, ..plain() }),
         ("cubic", Tcp { control: Control::Cubic { hystart: true }, ..plain() }),
         ("dctcp", Tcp { control: Control::Dctcp { gain: 0.0625 }, ecn: true, ..plain() }),
         ("paced", Tcp { pace: Some(pace), ..plain() }),

@@ -138,8 +138,14 @@ impl<F: FnMut(&Packet) -> Fate> Wire<F> {
 
     /// The receiver takes a packet that the sender did not send.
     pub(super) fn take(&mut self, packet: &Packet) {
+        self.answers_to(packet);
+    }
+
+    /// The receiver's answers to a packet that the sender did not send.
+    pub(super) fn answers_to(&mut self, packet: &Packet) -> Vec<Packet> {
         let mut asked = Asked { now_ps: self.now_ps, ..Asked::default() };
         self.receiver.receive(&self.tcp, self.framing, packet, || true, &mut asked);
+        asked.packets
     }
 
     /// One event; false if there is none before `end_ps`.
