@@ -42,9 +42,13 @@ mod descriptor;
 #[cfg(feature = "engine")]
 mod granularity;
 #[cfg(feature = "engine")]
+mod gravity_rule;
+#[cfg(feature = "engine")]
 mod hosts;
 #[cfg(feature = "engine")]
 mod load_balancer;
+#[cfg(feature = "engine")]
+mod mutation;
 #[cfg(feature = "engine")]
 mod own;
 #[cfg(feature = "engine")]
@@ -71,7 +75,11 @@ pub use descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, Kern
 #[cfg(feature = "engine")]
 pub use granularity::Granularity;
 #[cfg(feature = "engine")]
+pub use gravity_rule::GravityRule;
+#[cfg(feature = "engine")]
 pub use load_balancer::{LoadBalancer, Scheme};
+#[cfg(feature = "engine")]
+pub use mutation::{MUTATIONS, Mutation};
 #[cfg(feature = "engine")]
 pub use own::host_rule::{Acknowledgement, HostRule, HostView, RandomBits};
 #[cfg(feature = "engine")]

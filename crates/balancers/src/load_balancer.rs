@@ -47,6 +47,7 @@ trait Value: LoadBalancer {
     fn copy(&self) -> Box<dyn Value>;
     fn equals(&self, other: &dyn Value) -> bool;
     fn any(&self) -> &dyn Any;
+    fn any_mut(&mut self) -> &mut dyn Any;
 }
 
 impl<T: LoadBalancer + Clone + PartialEq + 'static> Value for T {
@@ -59,6 +60,10 @@ impl<T: LoadBalancer + Clone + PartialEq + 'static> Value for T {
     }
 
     fn any(&self) -> &dyn Any {
+        self
+    }
+
+    fn any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }
@@ -97,6 +102,11 @@ impl Scheme {
     #[must_use]
     pub fn parameters<T: 'static>(&self) -> Option<&T> {
         self.0.as_deref().and_then(|value| value.any().downcast_ref())
+    }
+
+    /// The parameters to change, if they are of this type.
+    pub(crate) fn parameters_mut<T: 'static>(&mut self) -> Option<&mut T> {
+        self.0.as_deref_mut().and_then(|value| value.any_mut().downcast_mut())
     }
 }
 

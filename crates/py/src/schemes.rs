@@ -1,6 +1,6 @@
 //! The list of load balancers.
 
-use anabranch_balancers::{Decider, Elsewhere, KernelProgram, Runs};
+use anabranch_balancers::{Decider, Descriptor, Elsewhere, KernelProgram, Runs, registry};
 use anabranch_scenario::{Entry, Parameter, TRANSPORT, catalogue, scheme_parameters, transport_parameters};
 use anabranch_split::capability;
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ type RunsRow = (
     Option<(&'static str, &'static str, KernelRow)>,
 );
 /// Key that names it, name, granularity, who decides, what it needs, whether a kernel gives that, page, parameters, where
-/// it runs, and the state of other switches or hosts that it reads: whose, and which.
+/// it runs, the state of other switches or hosts that it reads: whose, and which; its mutations: name, and what is broken.
 type SchemeRow = (
     &'static str,
     &'static str,
@@ -32,6 +32,7 @@ type SchemeRow = (
     Vec<ParameterRow>,
     RunsRow,
     Option<(&'static str, &'static str)>,
+    Vec<(&'static str, &'static str)>,
 );
 
 fn kernel(program: KernelProgram) -> KernelRow {
@@ -56,6 +57,8 @@ pub(crate) fn schemes() -> Vec<SchemeRow> {
     catalogue()
         .into_iter()
         .map(|entry| {
+            let mutations = registry::find(entry.name).into_iter().flat_map(Descriptor::mutations);
+            let mutations = mutations.map(|mutation| (mutation.name, mutation.broken)).collect();
             let Entry { key, name, granularity, decider, needs, page, .. } = entry;
             let elsewhere = entry.reads_elsewhere.map(|elsewhere| match elsewhere {
                 Elsewhere::Rack(what) => ("rack", what),
@@ -69,7 +72,19 @@ pub(crate) fn schemes() -> Vec<SchemeRow> {
             let fits = needs & !capability::KERNEL == 0 && decider != Decider::Beforehand;
             let decider = decider.name();
             let runs = runs(entry.runs);
-            (key, name, granularity, decider, words.collect(), fits, page, parameters, runs, elsewhere)
+            (
+                key,
+                name,
+                granularity,
+                decider,
+                words.collect(),
+                fits,
+                page,
+                parameters,
+                runs,
+                elsewhere,
+                mutations,
+            )
         })
         .collect()
 }

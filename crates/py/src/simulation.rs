@@ -100,6 +100,14 @@ impl Scenario {
         MODEL_VERSION
     }
 
+    /// Names of the mutations of the load balancer that runs; none where it is broken already.
+    #[getter]
+    fn mutations(&self) -> Vec<&'static str> {
+        let routing = &self.resolved.scenario().routing;
+        let whole = routing.mutation.is_none();
+        routing.mutations().iter().filter(|_| whole).map(|mutation| mutation.name).collect()
+    }
+
     /// Start and end of the window of measurement in nanoseconds; no end is `None`.
     #[getter]
     fn measure_ns(&self) -> (f64, Option<f64>) {

@@ -62,6 +62,13 @@ pub fn plan_pair(
         links.apply(change.what);
     }
     let [from, to] = leaves(&built, pair)?;
+    if let Some(mutation) = routing.mutation {
+        return Err(FormError::new(
+            position,
+            format!("routing.mutation: {}: a plan is that of the load balancer as it is", mutation.name),
+            "leave the key out",
+        ));
+    }
     let planner = routing.scheme.get().and_then(|balancer| balancer.pair_planner()).ok_or_else(|| {
         let known = registry::pair_planners().map(|descriptor| descriptor.name).collect::<Vec<_>>();
         FormError::new(

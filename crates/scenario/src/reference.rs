@@ -6,7 +6,7 @@ use crate::section::routing::Routing;
 use crate::section::switch::SwitchSetting;
 use crate::section::traffic::{Demand, Traffic, WorkSetting};
 use crate::section::{fabric, switch, traffic, transport};
-use anabranch_balancers::{Build, Descriptor, registry};
+use anabranch_balancers::{Build, Descriptor, MUTATIONS, registry};
 use anabranch_form::unit::quoted;
 use anabranch_form::{Reference, Row, Wants};
 use std::fmt::Write as _;
@@ -45,6 +45,7 @@ pub fn reference() -> String {
             line(&mut page, &one, &kinds);
         }
         if table.path == "routing" {
+            mutations(&mut page);
             schemes(&mut page);
         } else if table.path == "fabric" {
             switches(&mut page);
@@ -64,6 +65,15 @@ fn switches(page: &mut String) {
             one.row.path = format!("switch.{below}");
             line(page, &one, &kinds);
         }
+    }
+}
+
+/// What `mutation` can break.
+fn mutations(page: &mut String) {
+    page.push_str("\n### `mutation`\n\n| value | breaks | so that |\n|---|---|---|\n");
+    for mutation in &MUTATIONS {
+        let balancers = mutation.balancers.join("`, `");
+        let _ = writeln!(page, "| `{}` | `{balancers}` | {} |", mutation.name, mutation.broken);
     }
 }
 
@@ -101,7 +111,7 @@ pub struct Parameter {
 /// names have none.
 #[must_use]
 pub fn scheme_parameters(balance: &str) -> Vec<Parameter> {
-    const COMMON: [&str; 5] = ["balance", "granularity", "weights", "table", "delay"];
+    const COMMON: [&str; 6] = ["balance", "granularity", "weights", "table", "delay", "mutation"];
     let Some(descriptor) = registry::find(balance) else { return Vec::new() };
     let scenario = Scenario { routing: Routing::of(descriptor), ..Scenario::named("scenario") };
     rows(&scenario)

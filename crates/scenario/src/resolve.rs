@@ -64,14 +64,18 @@ impl Scenario {
             _ => None,
         });
         let works = works.collect();
+        let mut balancing = Balancing {
+            granularity: self.routing.granularity,
+            weighing,
+            table: self.routing.table,
+            scheme: self.routing.scheme.clone(),
+        };
+        if let Some(mutation) = self.routing.mutation {
+            mutation.apply(&mut balancing);
+        }
         let settings = Settings {
             seed: self.seed,
-            balancing: Balancing {
-                granularity: self.routing.granularity,
-                weighing,
-                table: self.routing.table,
-                scheme: self.routing.scheme.clone(),
-            },
+            balancing,
             transports,
             works,
             nic: self.host.nic,

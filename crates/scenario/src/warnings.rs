@@ -1,7 +1,7 @@
 //! Warnings about a scenario, for its user to read before it runs.
 
 use crate::Resolved;
-use anabranch_balancers::Granularity;
+use anabranch_balancers::{Granularity, Mutation};
 use anabranch_fabric::{Fabric, LinkState, Marking, NextHops, Tier};
 use anabranch_form::unit::{Time, Unit};
 use anabranch_plan::{Groups, TierUse, upward_use};
@@ -34,12 +34,13 @@ fn tier_word(fabric: &Fabric, tier: Tier) -> &'static str {
 }
 
 impl Resolved {
-    /// Each in a sentence: traffic without a flow, hosts in another order than the file's, flows that no path carries, an end that the clock does not reach, offered loads above what
+    /// Each in a sentence: a mechanism that is broken on purpose, traffic without a flow, hosts in another order than the file's, flows that no path carries, an end that the clock does not reach, offered loads above what
     /// links carry, polarisation, ECN that nobody marks, what the load balancer cannot do on this fabric, and by which
     /// convention sizes are drawn.
     #[must_use]
     pub fn warnings(&self, flows: &impl FlowSource, offered: &[TierLoad]) -> Vec<String> {
-        let mut warnings = Vec::from_iter(self.without_flows(flows));
+        let mut warnings = Vec::from_iter(self.scenario().routing.mutation.map(Mutation::warning));
+        warnings.extend(self.without_flows(flows));
         warnings.extend(self.severed(flows));
         warnings.extend(self.renumbered_hosts());
         warnings.extend(self.beyond_the_clock());

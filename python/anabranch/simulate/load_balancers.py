@@ -26,6 +26,15 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Mutation:
+    """A mechanism of a load balancer that `routing.mutation` breaks on purpose."""
+
+    name: str
+    broken: str
+    """What happens instead, in a sentence."""
+
+
+@dataclass(frozen=True)
 class KernelProgram:
     """How the target `ebpf` runs a load balancer."""
 
@@ -73,6 +82,7 @@ class LoadBalancer:
     runs: Runs
     reads_elsewhere: tuple[str, str] | None
     """State of others that it reads, so that it cannot run in parts: whose (`rack` or `fabric`), and which."""
+    mutations: tuple[Mutation, ...]
 
     @property
     def published(self) -> str:
@@ -153,6 +163,7 @@ def schemes() -> list[LoadBalancer]:
             tuple(Parameter(*p) for p in own),
             _runs(runs),
             elsewhere,
+            tuple(Mutation(*one) for one in mutations),
         )
-        for key, name, granularity, decider, needs, kernel, page, own, runs, elsewhere in _core.schemes()
+        for key, name, granularity, decider, needs, kernel, page, own, runs, elsewhere, mutations in _core.schemes()
     ]

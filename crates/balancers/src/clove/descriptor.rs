@@ -50,7 +50,7 @@ impl LoadBalancer for Clove {
         let (framing, seed) = (task.settings.framing, task.settings.seed);
         let hosts = || {
             let clove = self.clone();
-            let make = move |round_trip_ns| CloveHypervisor(clove.over(round_trip_ns));
+            let make = move |round_trip_ns| CloveHypervisor(clove.over(round_trip_ns), clove.gravity);
             RelayedHosts::new(make, task.fabric, framing, seed)
         };
         let make: HostMaker<'_> = &mut || Ok(Box::new(hosts()?));

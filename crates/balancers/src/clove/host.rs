@@ -1,11 +1,11 @@
 //! Clove at work in hypervisors: what marks, or the levels that switches raise, are worth in its own terms.
 
+use crate::GravityRule;
 use crate::clove::pick::{Clove, Feedback, Note, Parameters, Path, Selection, State};
 use crate::hosts::few_paths::Fork;
 use crate::hosts::one_flow::OneFlow;
 use crate::hosts::relayed::Relayed;
 use anabranch_sim::{Packet, marks};
-use anabranch_split::apportion::gravity;
 use anabranch_split::picks::relay::Tag;
 use anabranch_split::picks::{Pick, score};
 use anabranch_split::{Env, picks};
@@ -14,7 +14,7 @@ type Flow = OneFlow<Note>;
 type Under = Clove<Flow, Box<[Path]>, Vec<score::Entry>>;
 
 /// All that hypervisors of two leaves share.
-pub(crate) struct CloveHypervisor(pub(crate) Parameters);
+pub(crate) struct CloveHypervisor(pub(crate) Parameters, pub(crate) GravityRule);
 
 impl CloveHypervisor {
     pub(crate) const NEEDS: u32 = Under::NEEDS;
@@ -45,7 +45,7 @@ impl Relayed for CloveHypervisor {
         if self.0.selection == Selection::Score && state.scored.due(env.now_ns(), self.0.interval_ns) {
             let living = (0..).zip(&state.paths);
             let weight = |(path, known): (u16, &Path)| if env.up(path) { known.weight.into() } else { 0 };
-            state.scored.entries = gravity::entries(&living.map(weight).collect::<Vec<u64>>());
+            state.scored.entries = self.1.entries(&living.map(weight).collect::<Vec<u64>>());
         }
         std::mem::swap(&mut state.flows, flow);
         let path = picks::pick::<Under, _>(&self.0, state, asked, env);

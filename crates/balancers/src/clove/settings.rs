@@ -1,5 +1,6 @@
 //! Settings of Clove, and the times that a fabric gives to those which are left open.
 
+use crate::GravityRule;
 use crate::clove::pick::{Parameters, Selection};
 
 /// Least default of the longest pause within a flowlet, in nanoseconds: what the VALO paper gives Clove (section 5.5).
@@ -10,6 +11,8 @@ const GAP_LEAST_NS: u64 = 150_000;
 pub struct Clove {
     /// The rule; of its times only those count that nothing below stands for.
     pub rules: Parameters,
+    /// Gravities of the weights, where paths are chosen by scores.
+    pub gravity: GravityRule,
     /// Longest pause within a flowlet, in nanoseconds; nothing: the round trip of an empty path, 150 us at least.
     pub gap_ns: Option<u64>,
     /// Shortest time between two cuts of one path's weight, in nanoseconds; nothing: half that round trip.
@@ -23,7 +26,7 @@ impl Clove {
     #[must_use]
     pub fn new(selection: Selection) -> Self {
         let rules = Parameters { selection, ..Parameters::default() };
-        Self { rules, gap_ns: None, half_rtt_ns: None, congested_ns: None }
+        Self { rules, gravity: GravityRule::default(), gap_ns: None, half_rtt_ns: None, congested_ns: None }
     }
 
     /// The rule between hosts whose round trip takes so long while nothing is in the way.

@@ -1,9 +1,12 @@
 //! The controller of DBB: dispatching cycles for pairs of leaves, each made once for all pairs that look alike.
 
-use crate::dbb::parameters::{Dbb, PairBandwidth, PairCycle};
+use crate::dbb::dispatch::Dispatch;
+use crate::dbb::parameters::{CycleOrder, Dbb, PairBandwidth, PairCycle};
+use crate::dbb::pick::Counter;
 use anabranch_fabric::{Fabric, LinkState, NextHops};
 use anabranch_plan::FlowLink;
 use anabranch_split::PlanError;
+use anabranch_traffic::random::Stream;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -41,6 +44,7 @@ impl Pair {
 /// All that cycles are made from.
 pub(crate) struct Controller {
     dbb: Dbb,
+    seed: u64,
     fabric: Fabric,
     links: LinkState,
     hops: NextHops,
@@ -58,11 +62,12 @@ pub(crate) struct PairPaths {
 }
 
 impl Controller {
-    pub(crate) fn new(dbb: Dbb, fabric: &Fabric) -> Self {
+    /// Controller of `fabric`; what its parameters draw at random is drawn from `seed`.
+    pub(crate) fn new(dbb: Dbb, fabric: &Fabric, seed: u64) -> Self {
         let links = LinkState::of(fabric);
         let hops = NextHops::shortest(fabric, &links);
         let mut controller =
-            Self { dbb, fabric: fabric.clone(), links, hops, users: Vec::new(), known: HashMap::new() };
+            Self { dbb, seed, fabric: fabric.clone(), links, hops, users: Vec::new(), known: HashMap::new() };
         controller.count_users();
         controller
     }
@@ -84,7 +89,7 @@ impl Controller {
     }
 
     fn count_users(&mut self) {
-        if self.dbb.bandwidth == PairBandwidth::Full {
+        if self.dbb.bandwidth != PairBandwidth::Shared {
             return;
         }
         let mut users = vec![0; self.fabric.ports().len()];
@@ -116,7 +121,10 @@ impl Controller {
     pub(crate) fn link(&self, port: u32, number: impl Fn(u32) -> u32) -> FlowLink {
         let (rate, users) = (self.links.rate[port as usize], self.users.get(port as usize));
         let ends = &self.fabric.ports()[port as usize];
-        let bandwidth = rate.bps() / users.copied().unwrap_or(1).max(1);
+        let bandwidth = match self.dbb.bandwidth {
+            PairBandwidth::Full | PairBandwidth::Shared => rate.bps() / users.copied().unwrap_or(1).max(1),
+            PairBandwidth::Alike => 1,
+        };
         FlowLink { from: number(ends.from), to: number(ends.to), bandwidth }
     }
 
@@ -143,12 +151,19 @@ impl Controller {
         FlowLink::reduce(&mut links);
         let sink = number(self.hops.leaves[to as usize]);
         let key = (links, sink);
-        let cycle = match self.known.get(&key) {
+        // An order that is drawn is each pair's own.
+        let known = self.known.get(&key).filter(|_| self.dbb.order != CycleOrder::Drawn);
+        let cycle = match known {
             Some(known) => Rc::clone(known),
             None => {
                 let PairCycle { dispatch, loss, .. } = self.dbb.dispatch(&key.0, 0, sink)?;
-                let turns = |number| dispatch.turns(number).iter().map(|&link| link as u16).collect();
-                let turns = (0..nodes.len() as u32).map(turns).collect();
+                let mut stream =
+                    Stream::of_entity(self.seed, "dbb order", from * self.leaves().len() as u32 + to);
+                let mut turns = |number| {
+                    let links = turns(&self.dbb, &dispatch, number, &mut stream);
+                    links.into_iter().map(|link| link as u16).collect()
+                };
+                let turns = (0..nodes.len() as u32).map(&mut turns).collect();
                 let cycle = Rc::new(Cycle { turns, packets: dispatch.cycle, loss });
                 self.known.insert(key, Rc::clone(&cycle));
                 cycle
@@ -184,5 +199,28 @@ impl Controller {
                 100.0 * (1.0 - cycle.loss)
             )
         }))
+    }
+}
+
+/// Links in turn of a switch of a cycle; those that packets draw from stand once.
+fn turns(dbb: &Dbb, dispatch: &Dispatch, switch: u32, stream: &mut Stream) -> Vec<u32> {
+    let mut sent = dispatch.sent(switch);
+    match (dbb.switches.counter, dbb.order) {
+        (Counter::Shared | Counter::Independent, CycleOrder::Laid) => dispatch.turns(switch),
+        (Counter::Shared | Counter::Independent, CycleOrder::Drawn) => {
+            for last in (1..sent.len()).rev() {
+                sent.swap(last, stream.below(last as u64 + 1) as usize);
+            }
+            sent
+        }
+        (Counter::Shared | Counter::Independent, CycleOrder::Blocks) => {
+            sent.sort_unstable();
+            sent
+        }
+        (Counter::Drawn, _) => {
+            sent.sort_unstable();
+            sent.dedup();
+            sent
+        }
     }
 }

@@ -63,7 +63,7 @@ impl LoadBalancer for Dbb {
     }
 
     fn warnings(&self, fabric: &Fabric, links: &LinkState) -> Vec<String> {
-        let mut controller = Controller::new(self.clone(), fabric);
+        let mut controller = Controller::new(self.clone(), fabric, 0);
         controller.learn(links);
         // A fabric that has no cycles is an error of the run.
         controller.loss().unwrap_or_default().into_iter().collect()

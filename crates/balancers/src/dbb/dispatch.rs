@@ -144,17 +144,22 @@ impl Dispatch {
         self.switch_quota(switch) as i64 - sent as i64
     }
 
-    /// Cycle of a switch over its own arrivals: links in turn, over and over, the list as short as it can be.
-    /// Empty for a switch that no packet passes.
+    /// Links of the packets of the cycle that a switch sends, in their order.
     #[must_use]
-    pub fn turns(&self, switch: u32) -> Vec<u32> {
-        let mut turns: Vec<u32> = self
-            .rows
+    pub fn sent(&self, switch: u32) -> Vec<u32> {
+        self.rows
             .iter()
             .flatten()
             .filter(|&&link| self.links[link as usize].from == switch)
             .copied()
-            .collect();
+            .collect()
+    }
+
+    /// Cycle of a switch over its own arrivals: links in turn, over and over, the list as short as it can be.
+    /// Empty for a switch that no packet passes.
+    #[must_use]
+    pub fn turns(&self, switch: u32) -> Vec<u32> {
+        let mut turns = self.sent(switch);
         let period = (1..=turns.len()).find(|&period| {
             turns.len().is_multiple_of(period) && turns[period..] == turns[..turns.len() - period]
         });

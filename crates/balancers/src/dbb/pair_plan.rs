@@ -18,7 +18,7 @@ impl PairPlanner for Dbb {
         from: u32,
         to: u32,
     ) -> Result<PairPlan, PlanError> {
-        let mut controller = Controller::new(self.clone(), fabric);
+        let mut controller = Controller::new(self.clone(), fabric, 0);
         controller.learn(links);
         let leaf = |node| controller.leaves().iter().position(|&leaf| leaf == node).map(|leaf| leaf as u32);
         let no_path = || {

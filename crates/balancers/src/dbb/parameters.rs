@@ -17,6 +17,8 @@ pub struct Dbb {
     pub units: CycleUnits,
     /// Part of a link's bandwidth that a pair of leaves plans with.
     pub bandwidth: PairBandwidth,
+    /// Order of the packets of a cycle at each switch.
+    pub order: CycleOrder,
     /// Settings of the switches that run the cycle.
     pub switches: dbb::Parameters,
 }
@@ -29,6 +31,20 @@ pub enum PairBandwidth {
     Full,
     /// Its part, if all pairs whose paths lead over the link had the same.
     Shared,
+    /// As much as of any other link (a mutation).
+    Alike,
+}
+
+/// Order of the packets of a cycle at each switch. In any of them each link has its quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CycleOrder {
+    /// That of Algorithm 1.
+    #[default]
+    Laid,
+    /// One that is drawn at random, once for each pair of leaves and switch (a mutation).
+    Drawn,
+    /// All packets of a link one after the other (a mutation).
+    Blocks,
 }
 
 /// A dispatching cycle, and how much of the maximum flow it carries.

@@ -12,6 +12,8 @@ pub enum Counter {
     Shared,
     /// The packets of each flow have a counter.
     Independent,
+    /// Nothing: each packet draws its link, all alike (a mutation).
+    Drawn,
 }
 
 /// Counter of a pair of leaves at a switch: its cycle begins where its state says.
@@ -45,6 +47,7 @@ impl Parameters {
         let counter = match self.counter {
             Counter::Shared => Shared::NEEDS,
             Counter::Independent => capability::CLOCK,
+            Counter::Drawn => capability::RANDOM,
         };
         capability::TAG | start | counter
     }
@@ -53,7 +56,7 @@ impl Parameters {
     #[must_use]
     pub fn start(&self) -> Start {
         self.start.unwrap_or(match self.counter {
-            Counter::Shared => Start::First,
+            Counter::Shared | Counter::Drawn => Start::First,
             Counter::Independent => Start::Random,
         })
     }

@@ -10,8 +10,8 @@ use crate::tables::table::SwitchEnv;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SwitchBalancer};
 use anabranch_split::picks::flow_cycle::Start;
-use anabranch_split::picks::{FlowTable, flow_cycle};
-use anabranch_split::{PlanError, picks};
+use anabranch_split::picks::{FlowTable, flow_cycle, uniform};
+use anabranch_split::{Env, PlanError, picks};
 use anabranch_traffic::random::Stream;
 use rand_pcg::Pcg32;
 
@@ -43,7 +43,7 @@ impl DbbBalancer {
     /// # Errors
     /// A fabric in which some pair of leaves has no cycle although paths connect it.
     pub(crate) fn new(dbb: Dbb, fabric: &Fabric, seed: u64) -> Result<Self, PlanError> {
-        let controller = Controller::new(dbb, fabric);
+        let controller = Controller::new(dbb, fabric, seed);
         let count = fabric.nodes().len() as u32 - fabric.hosts();
         let mut leaf_at = vec![None; count as usize];
         for (number, leaf) in (0..).zip(controller.leaves()) {
@@ -128,6 +128,7 @@ impl SwitchBalancer for DbbBalancer {
                 let plan = flow_cycle::Plan { turns, start: parameters.start(), idle_ns: parameters.idle_ns };
                 picks::pick::<Independent<&[u16], _>, _>(&plan, flows, &mut asked, &mut env)
             }
+            Counter::Drawn => turns[uniform::index(env.random_u32(), turns.len())],
         };
         let port = pair.ports[usize::from(link)];
         match at.ports.iter().position(|&member| member == port) {

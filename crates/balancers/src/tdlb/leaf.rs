@@ -89,11 +89,12 @@ impl Leaf {
             };
             parameters.threshold_bytes.unwrap_or(buffer_bytes / 2).min(u32::MAX.into()) as u32
         };
+        let cells = if parameters.array > 0 { parameters.array.next_power_of_two() } else { 0 };
         let separator = Separator::new(
             vec![Port::default(); ports.len()].into(),
             vec![Departure::default(); ports.len() * RING as usize].into(),
             RING,
-            vec![Cell::default(); parameters.array.next_power_of_two() as usize].into(),
+            vec![Cell::default(); cells as usize].into(),
         );
         let leaves = source.leaves() as usize;
         let delays = Delays::new(
@@ -101,6 +102,7 @@ impl Leaf {
             vec![Delay::default(); leaves * usize::from(source.paths_max())].into(),
             source.paths_max(),
             parameters.rules.algorithm,
+            parameters.preference,
             parameters.period_ns.saturating_mul(PERIODS_BELIEVED),
         );
         let mut offset = Stream::of_entity(seed, "clock", leaf);

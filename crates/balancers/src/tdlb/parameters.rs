@@ -1,6 +1,7 @@
 //! Settings of TDLB.
 
 use crate::tdlb::pick as tdlb;
+use crate::tdlb::pick::delays::Preference;
 use crate::tdlb::pick::probe_frame_bytes;
 
 /// How a source leaf learns the delays of its paths.
@@ -42,8 +43,10 @@ pub struct Tdlb {
     pub probe_bytes: u16,
     /// Clocks of leaves differ from true time by at most this, in nanoseconds.
     pub skew_ns: u64,
-    /// Entries of a leaf's hash array: a power of two, at most 2^16.
+    /// Entries of a leaf's hash array: a power of two, at most 2^16. Zero: no flow is ever recorded (a mutation).
     pub array: u32,
+    /// Path that new flows and moved flowlets go by.
+    pub preference: Preference,
 }
 
 impl Default for Tdlb {
@@ -58,6 +61,7 @@ impl Default for Tdlb {
             probe_bytes: probe_frame_bytes(4) as u16,
             skew_ns: 0,
             array: 1 << 16,
+            preference: Preference::default(),
         }
     }
 }

@@ -49,7 +49,7 @@ impl LoadBalancer for Vms {
         let (framing, seed) = (task.settings.framing, task.settings.seed);
         let hosts = || {
             let vms = self.clone();
-            let make = move |round_trip_ns| VirtualSwitch(vms.over(round_trip_ns));
+            let make = move |round_trip_ns| VirtualSwitch(vms.over(round_trip_ns), vms.gravity);
             RelayedHosts::new(make, task.fabric, framing, seed)
         };
         task.by_tables(Some(&mut || Ok(Box::new(hosts()?))))

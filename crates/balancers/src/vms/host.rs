@@ -1,10 +1,10 @@
 //! VMS at work in virtual switches: packets and marks counted by channel at one end, and read at the other.
 
+use crate::GravityRule;
 use crate::hosts::few_paths::Fork;
 use crate::hosts::relayed::Relayed;
 use crate::vms::pick::{Channel, Feedback, Parameters, Selection, State, Vms};
 use anabranch_sim::{Packet, marks};
-use anabranch_split::apportion::gravity;
 use anabranch_split::picks::relay::NEWS_BITS;
 use anabranch_split::picks::{Pick, score};
 use anabranch_split::{Env, picks};
@@ -16,7 +16,7 @@ const PACKET_BITS: u32 = 10;
 const MARKED_BITS: u32 = NEWS_BITS - PACKET_BITS;
 
 /// All that virtual switches of two leaves share.
-pub(crate) struct VirtualSwitch(pub(crate) Parameters);
+pub(crate) struct VirtualSwitch(pub(crate) Parameters, pub(crate) GravityRule);
 
 /// Counts that wrap round.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,7 +83,7 @@ impl Relayed for VirtualSwitch {
             let weight = |(channel, known): (u16, &Channel)| {
                 if env.up(channel) { known.weight.into() } else { 0 }
             };
-            state.scored.entries = gravity::entries(&all.map(weight).collect::<Vec<u64>>());
+            state.scored.entries = self.1.entries(&all.map(weight).collect::<Vec<u64>>());
         }
         picks::pick::<Under, _>(&self.0, state, asked, env)
     }

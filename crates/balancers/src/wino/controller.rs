@@ -74,10 +74,13 @@ impl Controller {
             pairs.push(self.residual(from, to, &free));
         }
         let rule = &self.wino.slices;
-        let slicing: Slicing = match self.wino.scope {
+        let mut slicing: Slicing = match self.wino.scope {
             SliceScope::Pair => pairs.iter().map(|pair| rule.cut(pair)).collect::<Result<_, _>>()?,
             SliceScope::Network => rule.cut_all(&pairs)?,
         };
+        if self.wino.equal_slices {
+            slicing.iter_mut().flatten().for_each(|slices| deal_out(&mut slices.path_of));
+        }
         let left_out = |(pair, slices): (&Vec<Residual>, &Option<Slices>)| {
             let Some(slices) = slices else { return 0 };
             (0..).zip(pair).filter(|&(path, left)| left.bps > 0 && slices.of_path(path) == 0).count()
@@ -148,4 +151,12 @@ impl Controller {
         }
         users
     }
+}
+
+/// Gives as many slices to every path that has any: no fewer than there are, so that they cover as much.
+fn deal_out(path_of: &mut Vec<u16>) {
+    let slices = path_of.len();
+    path_of.sort_unstable();
+    path_of.dedup();
+    *path_of = path_of.repeat(slices.div_ceil(path_of.len().max(1)));
 }

@@ -5,9 +5,9 @@ use crate::wino::pick::{FlowMarking, Parameters, RoundRobin, label};
 use crate::wino::switch::SliceCounts;
 use anabranch_fabric::{Fabric, LinkState, NextHops};
 use anabranch_sim::{Address, HostBalancer, Network, Packet};
-use anabranch_split::picks;
 use anabranch_split::picks::flow_cycle::Start;
-use anabranch_split::picks::{Cycle, FlowTable, flow_cycle};
+use anabranch_split::picks::{Cycle, FlowTable, flow_cycle, uniform};
+use anabranch_split::{Env, picks};
 
 /// Marking at all hosts.
 pub(crate) struct WinoHosts {
@@ -65,6 +65,7 @@ impl HostBalancer for WinoHosts {
                 let turn = &mut self.hosts[(from.host * self.leaves + far) as usize];
                 picks::pick::<Cycle, _>(turns, turn, &mut asked, &mut env)
             }
+            RoundRobin::Drawn => turns[uniform::index(env.random_u32(), turns.len())],
         };
         packet.tag = label(slice);
     }

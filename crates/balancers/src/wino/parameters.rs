@@ -12,6 +12,8 @@ pub struct Wino {
     pub slices: SliceRule,
     /// Part of a link's bandwidth that the slices of a pair of leaves are cut from.
     pub bandwidth: SliceBandwidth,
+    /// Whether every path has as many slices as any other, whatever it has left (a mutation).
+    pub equal_slices: bool,
     /// Part of a link's rate by which traffic in no slice must change until slices are cut anew.
     pub hysteresis: f64,
     /// Settings of the hosts and leaves that use the slices.
@@ -38,6 +40,7 @@ impl Default for Wino {
             scope: SliceScope::default(),
             slices: SliceRule::default(),
             bandwidth: SliceBandwidth::default(),
+            equal_slices: false,
             hysteresis: 0.05,
             switches: wino::Parameters::default(),
             poll_ns: 1_000_000_000,

@@ -14,6 +14,8 @@ pub enum RoundRobin {
     Flow,
     /// Each host rotates, over everything that it sends to one leaf.
     Host,
+    /// Nothing: each packet draws its slice at random (a mutation).
+    Drawn,
 }
 
 /// Treatment of a packet that exceeds its slice.
@@ -117,7 +119,7 @@ impl Parameters {
     #[must_use]
     pub const fn needs(&self) -> u32 {
         let random = match self.round_robin {
-            RoundRobin::Flow => capability::RANDOM,
+            RoundRobin::Flow | RoundRobin::Drawn => capability::RANDOM,
             RoundRobin::Host => 0,
         };
         let timer = match self.meter {

@@ -1,11 +1,11 @@
 //! `[routing]`: how switches spread, and how fast they learn.
 
 use anabranch_balancers::{
-    Balancing, Build, DefaultWeights, Descriptor, Granularity, Scheme, Table, registry,
+    Balancing, Build, DefaultWeights, Descriptor, Granularity, Mutation, Scheme, Table, registry,
 };
 use anabranch_form::document::{Entry, Node, Value};
 use anabranch_form::unit::{Bytes, Choice, Count, Named, Nanoseconds, Refusal, Time, Unit, Whole, quoted};
-use anabranch_form::{Form, key as key_text};
+use anabranch_form::{Form, key as key_text, nearest};
 use std::sync::LazyLock;
 
 /// How switches spread, and how fast they learn.
@@ -21,6 +21,8 @@ pub struct Routing {
     pub scheme: Scheme,
     /// From a change to the other switches' knowing of it, in picoseconds.
     pub delay_ps: u64,
+    /// Mechanism of the load balancer that is broken on purpose.
+    pub mutation: Option<&'static Mutation>,
 }
 
 /// Source of the weights of a group, with ports still by name.
@@ -88,7 +90,7 @@ impl Unit for LoadBalancer {
 impl Default for Routing {
     fn default() -> Self {
         let Balancing { granularity, table, scheme, .. } = Balancing::ECMP;
-        Self { granularity, weights: Weights::Equal, table, scheme, delay_ps: 0 }
+        Self { granularity, weights: Weights::Equal, table, scheme, delay_ps: 0, mutation: None }
     }
 }
 
@@ -102,6 +104,17 @@ impl Routing {
             Weights::Given(_) => None,
         };
         registry::name_of(&self.scheme, self.granularity, weights, self.table)
+    }
+
+    /// Mechanisms that can be broken of what these choices are; weights as written count as unequal.
+    #[must_use]
+    pub fn mutations(&self) -> Vec<&'static Mutation> {
+        let weights = match self.weights {
+            Weights::Equal => DefaultWeights::Equal,
+            Weights::Capacity | Weights::Given(_) => DefaultWeights::Capacity,
+        };
+        let name = registry::name_of(&self.scheme, self.granularity, Some(weights), self.table);
+        name.and_then(registry::find).into_iter().flat_map(Descriptor::mutations).collect()
     }
 
     /// A load balancer with the defaults of everything that its name leaves open.
@@ -182,6 +195,14 @@ pub(crate) fn visit(form: &mut impl Form, routing: &mut Routing) {
         &mut routing.delay_ps,
         "From a change in the fabric to the other switches' knowing of it. The switch at the port knows at once.",
     );
+    let mutations = routing.mutations();
+    form.optional(
+        "mutation",
+        Breakable(&mutations),
+        &mut routing.mutation,
+        "Mechanism of the load balancer that is broken on purpose, to see which results depend on it. Only a scenario that \
+         breaks one has the key.",
+    );
 }
 
 fn visit_table(form: &mut impl Form, table: &mut Table) {
@@ -238,6 +259,40 @@ fn visit_table(form: &mut impl Form, table: &mut Table) {
         | Table::Valo
         | Table::Scoring
         | Table::Deficit => {}
+    }
+}
+
+/// One of the mutations of the load balancer.
+struct Breakable<'a>(&'a [&'static Mutation]);
+
+impl Unit for Breakable<'_> {
+    type Value = &'static Mutation;
+
+    fn read(&self, node: &Node) -> Result<&'static Mutation, Refusal> {
+        let (Value::Text(word) | Value::Bare(word)) = &node.value else { return Err(self.refuse_type(node)) };
+        if let Some(mutation) = self.0.iter().find(|mutation| mutation.name == word) {
+            return Ok(mutation);
+        }
+        let problem = match Mutation::find(word) {
+            Some(other) => {
+                format!("`{word}` breaks {}, and another load balancer runs", other.balancers.join(", "))
+            }
+            None => format!("`{word}` is unknown"),
+        };
+        let mut refusal = self.refuse(node, problem);
+        refusal.hint = match self.0 {
+            [] => "leave the key out: no mechanism of this load balancer can be broken on purpose".to_owned(),
+            own => nearest::hint(word, own.iter().map(|mutation| mutation.name)),
+        };
+        Err(refusal)
+    }
+
+    fn write(&self, value: &&'static Mutation) -> String {
+        quoted(value.name)
+    }
+
+    fn wants(&self) -> String {
+        "a mutation of the load balancer, by its name".to_owned()
     }
 }
 

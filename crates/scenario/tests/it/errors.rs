@@ -66,6 +66,18 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "[[traffic]]\nload = 0.5\nflows = 5\nduration = \"1 s\"",
             "s.toml:1: traffic.0: `duration` and `flows` both say how many arrive; give one of `duration` and `flows`",
         ),
+        (
+            "[routing]\nbalance = \"dbb\"\nmutation = \"block\"",
+            "s.toml:3: routing.mutation: `block` is unknown; did you mean `blocks`?",
+        ),
+        (
+            "[routing]\nbalance = \"dbb\"\nmutation = \"culprits-move\"",
+            "s.toml:3: routing.mutation: `culprits-move` breaks tdlb, and another load balancer runs; use one of random-order, blocks, random, bandwidths-ignored",
+        ),
+        (
+            "[routing]\nbalance = \"random\"\nmutation = \"gravity-equal\"",
+            "s.toml:3: routing.mutation: `gravity-equal` breaks valo, clove+valo, vms+valo, and another load balancer runs; leave the key out: no mechanism of this load balancer can be broken on purpose",
+        ),
         ("[routing]\ndelay = 5", "s.toml:2: routing.delay: `5` has no unit; give a time such as \"12 us\""),
         (
             "[routing]\ndelay = \"5\"",

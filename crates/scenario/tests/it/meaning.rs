@@ -226,6 +226,26 @@ fn the_identity_is_of_what_is_meant() {
 }
 
 #[test]
+fn a_mutation_is_part_of_the_identity_and_warned_of_and_whole_scenarios_do_not_have_the_key() {
+    let resolved = |mutation: &str| resolve(&format!("[routing]\nbalance = \"valo\"\n{mutation}"));
+    let (whole, broken) = (resolved(""), resolved("mutation = \"gravity-plain\""));
+    assert!(!whole.to_toml().contains("mutation"));
+    assert!(broken.to_toml().contains("\nmutation = \"gravity-plain\"\n"), "{}", broken.to_toml());
+    assert_ne!(whole.identity(), broken.identity());
+    assert_ne!(whole.settings().balancing, broken.settings().balancing);
+    let again = Scenario::parse(&broken.to_toml(), "again.toml", &[]).unwrap();
+    assert_eq!(again.resolve(Path::new("")).unwrap().identity(), broken.identity());
+    assert!(
+        warnings_of(&broken)[0].starts_with("routing.mutation: gravity-plain: "),
+        "{:?}",
+        warnings_of(&broken)
+    );
+    assert!(warnings_of(&whole).iter().all(|text| !text.contains("mutation")));
+    let weighted = resolve("[routing]\nbalance = \"valo\"\nweights = { \"leaf0>spine0\" = 4 }");
+    assert_eq!(weighted.scenario().routing.mutations().len(), 2);
+}
+
+#[test]
 fn the_identity_of_a_file_is_its_content() {
     let list = "[[traffic]]\nkind = \"flow-list\"\nfile = \"flows.csv\"\nstart = \"1 us\"\n";
     let resolved = try_resolve(list, &[]).unwrap();

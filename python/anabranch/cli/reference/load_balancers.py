@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.cli.reference.markdown import GENERATED, code, table
-from anabranch.simulate.load_balancers import LoadBalancer, schemes
+from anabranch.simulate.load_balancers import LoadBalancer, Mutation, schemes
 
+MUTATIONS = """\
+`routing.mutation` breaks a mechanism on purpose, to see which results depend on it; `anabranch reproduce STUDY
+--mutations` breaks each and prints which verdicts turn."""
 GRANULARITIES = ("flow", "flowlet", "flowcell", "packet")
 
 HEAD = f"""# Load balancers
@@ -75,7 +78,7 @@ def _page(family: Sequence[LoadBalancer]) -> str:
                 "In parts of a fabric it runs if racks stay whole." if whose == "rack" else "It cannot run in parts."
             )
             text += f"\n{code(balancer.name)} reads state of other nodes in its {whose}: {what}. {parts}\n"
-    return text + "".join(_parameters(balancer, len(family) > 1) for balancer in family)
+    return text + "".join(_parameters(balancer, len(family) > 1) for balancer in family) + _mutations(family)
 
 
 def _parameters(balancer: LoadBalancer, several: bool) -> str:
@@ -85,6 +88,18 @@ def _parameters(balancer: LoadBalancer, several: bool) -> str:
     rows = [(code(f"{where}.{one.key}"), one.wants, one.default, one.meaning) for one in balancer.parameters]
     title = f"Parameters of `{balancer.name}`" if several else "Parameters"
     return f"\n## {title}\n\n{table(('key', 'value', 'default', 'meaning'), rows)}"
+
+
+def _mutations(family: Sequence[LoadBalancer]) -> str:
+    """What of a family `routing.mutation` breaks; load balancers of one page may have some in common."""
+    having: dict[Mutation, list[str]] = {}
+    for balancer in family:
+        for mutation in balancer.mutations:
+            having.setdefault(mutation, []).append(code(balancer.name))
+    if not having:
+        return ""
+    rows = [(code(one.name), ", ".join(names), one.broken) for one, names in having.items()]
+    return f"\n## Mutations\n\n{MUTATIONS}\n\n{table(('routing.mutation', 'of', 'so that'), rows)}"
 
 
 def _runs_in(balancer: LoadBalancer) -> str:

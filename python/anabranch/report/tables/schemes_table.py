@@ -73,6 +73,9 @@ def show_page(balancer: LoadBalancer, console: Console) -> None:
     if balancer.parameters:
         console.print()
         console.print(_parameters(balancer))
+    if balancer.mutations:
+        console.print()
+        console.print(_mutations(balancer))
 
 
 def _without_title_marks(balancer: LoadBalancer) -> str:
@@ -135,4 +138,13 @@ def _parameters(balancer: LoadBalancer) -> Table:
         table.add_column(column, no_wrap=column.startswith("key"))
     for parameter in balancer.parameters:
         table.add_row(parameter.key, parameter.default.strip("`"), parameter.meaning, parameter.wants)
+    return table
+
+
+def _mutations(balancer: LoadBalancer) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("routing.mutation", no_wrap=True)
+    table.add_column("broken on purpose: what happens instead")
+    for mutation in balancer.mutations:
+        table.add_row(mutation.name, mutation.broken)
     return table

@@ -30,6 +30,18 @@ pub enum Resample {
     KeepBest,
 }
 
+/// Sample that a choice takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Preference {
+    /// The least congested.
+    #[default]
+    Least,
+    /// The most congested (a mutation).
+    Most,
+    /// None: any path at random, as if there were no samples (a mutation).
+    Ignored,
+}
+
 /// Parameters of sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
@@ -45,6 +57,8 @@ pub struct Parameters {
     pub stale: Stale,
     /// Choice of the paths that are sampled next.
     pub resample: Resample,
+    /// Sample that a choice takes.
+    pub preference: Preference,
     /// Number of bytes in one step of the 7-bit metric; zero compares bytes.
     pub step_bytes: u32,
 }
@@ -59,6 +73,7 @@ impl Default for Parameters {
             idle_ns: 1_000_000,
             stale: Stale::Keep,
             resample: Resample::Independent,
+            preference: Preference::Least,
             step_bytes: 0,
         }
     }
@@ -111,7 +126,8 @@ impl<P: Paths, S: Store> Pick for Luopan<P, S> {
 
     #[inline(always)]
     fn pick<E: Env>(plan: &Plan<P>, state: &mut State<S>, packet: &mut Packet, env: &mut E) -> u16 {
-        state.choose(plan.paths.living(packet.destination), packet.destination, env)
+        let living = plan.paths.living(packet.destination);
+        state.choose(plan.parameters.preference, living, packet.destination, env)
     }
 
     fn learn<E: Env>(plan: &Plan<P>, state: &mut State<S>, answer: &Answer, env: &mut E) {

@@ -1,6 +1,6 @@
 //! Congestion table: samples of a few paths to each destination in use, and the current round of probes.
 
-use crate::luopan::pick::{Answer, Counts, Parameters, Resample, Stale, probe};
+use crate::luopan::pick::{Answer, Counts, Parameters, Preference, Resample, Stale, probe};
 use anabranch_split::picks::least::Least;
 use anabranch_split::picks::store::Store;
 use anabranch_split::picks::uniform;
@@ -102,17 +102,26 @@ impl<S: Store> State<S> {
         self.entries.as_ref().get(destination as usize).is_some_and(|entry| entry.in_use)
     }
 
-    /// Chooses the least congested sample, or any of `living` if there is none; the destination is in use from now on.
+    /// Chooses the preferred sample, the least congested, or any of `living` if there is none; the destination is in use
+    /// from now on.
     #[inline(always)]
-    pub(super) fn choose<E: Env>(&mut self, living: &[u16], destination: u32, env: &mut E) -> u16 {
+    pub(super) fn choose<E: Env>(
+        &mut self,
+        preference: Preference,
+        living: &[u16],
+        destination: u32,
+        env: &mut E,
+    ) -> u16 {
         let mut least = Least::default();
         let (now_ns, mut asked_ns) = (env.now_ns(), 0);
         if let Some((entry, held, _)) = self.row(destination) {
             entry.touch(now_ns);
             asked_ns = entry.held_ns;
-            for sample in held.iter().take(entry.held.into()) {
+            let read = if preference == Preference::Ignored { 0 } else { entry.held };
+            for sample in held.iter().take(read.into()) {
                 if env.up(sample.path) {
-                    least.offer(sample.path, sample.backlog, env);
+                    let is_most = preference == Preference::Most;
+                    least.offer(sample.path, if is_most { !sample.backlog } else { sample.backlog }, env);
                 }
             }
         }

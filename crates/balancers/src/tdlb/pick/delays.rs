@@ -13,6 +13,16 @@ pub enum Algorithm {
     Literal,
 }
 
+/// Path that a flow is sent by, of those that are free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Preference {
+    /// The fastest.
+    #[default]
+    Fastest,
+    /// The slowest (a mutation).
+    Slowest,
+}
+
 /// Delays that the probes of one path measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
@@ -53,8 +63,12 @@ impl Extremes {
 
     /// Line 21: path of the next hop.
     #[must_use]
-    pub fn fastest(&self) -> Option<u16> {
-        self.fastest.map(|(path, _)| path)
+    pub fn preferred(&self, preference: Preference) -> Option<u16> {
+        let extreme = match preference {
+            Preference::Fastest => self.fastest,
+            Preference::Slowest => self.slowest,
+        };
+        extreme.map(|(path, _)| path)
     }
 }
 
@@ -73,6 +87,7 @@ pub struct Delays<S: Store> {
     delays: S::Of<Delay>,
     slots: u16,
     algorithm: Algorithm,
+    preference: Preference,
     /// Age at which a delay expires.
     expiry_ns: u64,
 }
@@ -85,9 +100,10 @@ impl<S: Store> Delays<S> {
         delays: S::Of<Delay>,
         slots: u16,
         algorithm: Algorithm,
+        preference: Preference,
         expiry_ns: u64,
     ) -> Self {
-        Self { pairs, delays, slots, algorithm, expiry_ns }
+        Self { pairs, delays, slots, algorithm, preference, expiry_ns }
     }
 
     fn row(&self, destination: u32) -> &[Delay] {
@@ -137,9 +153,9 @@ impl<S: Store> Delays<S> {
         self.pairs.as_ref().get(destination as usize)?.difference_ns
     }
 
-    /// Fastest living path to `destination` of those that are `free`. Paths within `tie_ns` of it are drawn at random; if
-    /// it is zero, the lowest of equal ones wins.
-    pub fn fastest<E: Env>(
+    /// Preferred living path to `destination` of those that are `free`: the fastest. Paths within `tie_ns` of it are drawn
+    /// at random; if it is zero, the lowest of equal ones wins.
+    pub fn preferred<E: Env>(
         &self,
         living: &[u16],
         destination: u32,
@@ -149,20 +165,23 @@ impl<S: Store> Delays<S> {
         env: &mut E,
     ) -> Option<u16> {
         if self.algorithm == Algorithm::Literal {
-            let recorded = self.pairs.as_ref().get(destination as usize)?.extremes.fastest();
+            let recorded = self.pairs.as_ref().get(destination as usize)?.extremes.preferred(self.preference);
             return recorded.filter(|path| living.binary_search(path).is_ok() && free(*path, env));
         }
+        let rank = |delay: &Delay| match self.preference {
+            Preference::Fastest => delay.latest_ns,
+            Preference::Slowest => delay.latest_ns.saturating_neg(),
+        };
         let mut least: Option<i64> = None;
         for (path, delay) in self.known(destination, living, now_ns) {
-            if least.is_none_or(|least| delay.latest_ns < least) && free(path, env) {
-                least = Some(delay.latest_ns);
+            if least.is_none_or(|least| rank(delay) < least) && free(path, env) {
+                least = Some(rank(delay));
             }
         }
         let bound = least?.saturating_add(i64::try_from(tie_ns).unwrap_or(i64::MAX));
         let mut chosen = None;
         let mut equals = 0;
-        for (path, _) in self.known(destination, living, now_ns).filter(|(_, delay)| delay.latest_ns <= bound)
-        {
+        for (path, _) in self.known(destination, living, now_ns).filter(|(_, delay)| rank(delay) <= bound) {
             if !free(path, env) {
                 continue;
             }

@@ -143,7 +143,7 @@ impl<P: Uplinks, M: Flows<Note = u64>, S: Store> Pick for Tdlb<P, M, S> {
                 counts.within_flowlet += 1;
                 return (path, now_ns);
             }
-            let better = leaf.fastest(env).unwrap_or(path);
+            let better = leaf.preferred(env).unwrap_or(path);
             counts.rerouted += u64::from(better != path);
             (better, now_ns)
         });
@@ -193,8 +193,8 @@ impl<P: Uplinks, S: Store> Leaf<'_, P, S> {
         self.plan.parameters.timeout_ns(self.delays.difference_ns(self.destination))
     }
 
-    /// Fastest path of those that are not congested, or of all if all are.
-    fn fastest<E: Env>(&self, env: &mut E) -> Option<u16> {
+    /// Preferred path, the fastest, of those that are not congested, or of all if all are.
+    fn preferred<E: Env>(&self, env: &mut E) -> Option<u16> {
         let &Self { plan, ref delays, destination, now_ns, .. } = self;
         let (living, tie_ns) = (plan.paths.living(destination), plan.parameters.tie_ns);
         let free = |path, env: &mut E| {
@@ -202,8 +202,8 @@ impl<P: Uplinks, S: Store> Leaf<'_, P, S> {
             !is_reported && !self.is_full(path, env.backlog_bytes(path))
         };
         delays
-            .fastest(living, destination, tie_ns, now_ns, free, env)
-            .or_else(|| delays.fastest(living, destination, tie_ns, now_ns, |_, _| true, env))
+            .preferred(living, destination, tie_ns, now_ns, free, env)
+            .or_else(|| delays.preferred(living, destination, tie_ns, now_ns, |_, _| true, env))
     }
 
     /// Line 1 of Algorithm 1 for a path with `backlog_bytes` in the queue that it begins with.
@@ -245,7 +245,7 @@ impl<P: Uplinks, S: Store> Leaf<'_, P, S> {
         let living = self.plan.paths.living(self.destination);
         let hashed = living.get(uniform::index(hash, living.len())).copied().unwrap_or(0);
         let elsewhere = self.plan.parameters.initial == Initial::Fastest || self.is_congested(hashed, env);
-        if elsewhere { self.fastest(env).unwrap_or(hashed) } else { hashed }
+        if elsewhere { self.preferred(env).unwrap_or(hashed) } else { hashed }
     }
 }
 

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its parts too.
 
-use crate::tdlb::pick::delays::{Algorithm, Delay, Extremes, Pair};
+use crate::tdlb::pick::delays::{Algorithm, Delay, Extremes, Pair, Preference};
 use crate::tdlb::pick::separator::{Cell, Departure, Port, Record};
 use crate::tdlb::pick::*;
 use anabranch_split::picks::FlowTable;
@@ -76,7 +76,7 @@ fn separator() -> Separator<Heap> {
 }
 
 fn delays(algorithm: Algorithm) -> Delays<Heap> {
-    Delays::new(filled::<Pair>(2), filled::<Delay>(2 * 4), 4, algorithm, 300_000)
+    Delays::new(filled::<Pair>(2), filled::<Delay>(2 * 4), 4, algorithm, Preference::Fastest, 300_000)
 }
 
 struct Switch {
@@ -123,7 +123,7 @@ fn algorithm_2_from_a_table_follows_the_trace() {
     let mut seen = Vec::new();
     for (path, us) in TRACE {
         table.heard(&[0, 1, 2], 1, path, us, 0);
-        seen.push((table.difference_ns(1), table.fastest(&[0, 1, 2], 1, 0, 0, always, &mut env)));
+        seen.push((table.difference_ns(1), table.preferred(&[0, 1, 2], 1, 0, 0, always, &mut env)));
     }
     let expected = [(0, 0), (20, 0), (20, 0), (20, 2), (25, 1), (25, 1)];
     assert_eq!(seen, expected.map(|(timeout, path)| (Some(timeout), Some(path))));
@@ -135,7 +135,7 @@ fn algorithm_2_as_printed_yields_negative_timeouts() {
     let mut seen = Vec::new();
     for (path, us) in TRACE {
         extremes.probe(path, us);
-        seen.push((extremes.difference_ns(), extremes.fastest()));
+        seen.push((extremes.difference_ns(), extremes.preferred(Preference::Fastest)));
     }
     let differences = [None, Some(20), Some(20), Some(-10), Some(-25), Some(-5)];
     assert_eq!(seen.iter().map(|&(difference, _)| difference).collect::<Vec<_>>(), differences);
@@ -156,7 +156,7 @@ fn clocks_that_differ_change_neither_timeout_nor_ranking() {
             table.heard(&[0, 1, 2], 1, path, us * 1000 + skew, 0);
         }
         assert_eq!(table.difference_ns(1), Some(25_000));
-        assert_eq!(table.fastest(&[0, 1, 2], 1, 0, 0, always, &mut env), Some(1));
+        assert_eq!(table.preferred(&[0, 1, 2], 1, 0, 0, always, &mut env), Some(1));
     }
 }
 
@@ -166,13 +166,13 @@ fn delays_expire_and_dead_paths_do_not_count() {
     let mut env = Environment { now_ns: 0, queues: [0; 4], random: 0, dead: None };
     table.heard(&[0, 1], 1, 0, 10, 0);
     table.heard(&[0, 1], 1, 1, 20, 200_000);
-    assert_eq!(table.fastest(&[0, 1], 1, 0, 300_000, always, &mut env), Some(0));
+    assert_eq!(table.preferred(&[0, 1], 1, 0, 300_000, always, &mut env), Some(0));
     assert_eq!(
-        table.fastest(&[0, 1], 1, 0, 300_001, always, &mut env),
+        table.preferred(&[0, 1], 1, 0, 300_001, always, &mut env),
         Some(1),
         "three periods without a probe"
     );
-    assert_eq!(table.fastest(&[0], 1, 0, 300_001, always, &mut env), None);
+    assert_eq!(table.preferred(&[0], 1, 0, 300_001, always, &mut env), None);
     table.heard(&[0, 1], 1, 1, 25, 310_000);
     assert_eq!(table.difference_ns(1), Some(0), "one path left");
 }
@@ -186,7 +186,7 @@ fn paths_within_the_tie_take_turns() {
     }
     let mut counts = [0u32; 4];
     for _ in 0..3000 {
-        counts[usize::from(table.fastest(&[0, 1, 2, 3], 1, 1200, 0, always, &mut env).unwrap())] += 1;
+        counts[usize::from(table.preferred(&[0, 1, 2, 3], 1, 1200, 0, always, &mut env).unwrap())] += 1;
     }
     assert_eq!(counts[2], 0);
     assert!([0, 1, 3].iter().all(|&path: &usize| counts[path] > 850), "{counts:?}");

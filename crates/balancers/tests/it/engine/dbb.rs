@@ -83,7 +83,7 @@ fn sent(outcome: &Outcome, port: u32) -> u64 {
 }
 
 /// The paper's Fig. 5 between two hosts: switches S1 to S6 are nodes 2 to 7, links in the order of its bandwidths.
-fn figure_5() -> (Fabric, Vec<Change>) {
+pub(super) fn figure_5() -> (Fabric, Vec<Change>) {
     let links = [(0, 2), (1, 7), (2, 3), (2, 4), (3, 5), (3, 6), (4, 5), (4, 6), (5, 7), (6, 7)];
     let tier = |node| match node {
         0 | 1 => Tier::Host,

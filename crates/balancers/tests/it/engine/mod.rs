@@ -18,6 +18,7 @@ mod host_schemes;
 mod mp_rdma;
 mod mptcp;
 mod mrc;
+mod mutations;
 mod own_scheme;
 mod paced;
 mod partitions;
