@@ -1,21 +1,24 @@
-//! The omniscient ideal at work: a source leaf reads the queues of the whole fabric.
+//! Flowcells over whole paths at work: a source leaf picks a path for each and remembers it.
 
 use crate::luopan::parameters::Cells;
-use crate::omniscient::pick::Omniscient;
-use crate::switches::source_routes::{Living, PathEnv, SourceRoutes, stream};
+use crate::path_book::Routes;
+use crate::switches::source_routes::{PathEnv, SourceRoutes, stream};
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_sim::{Choice, GroupPlan, Junction, Network, PacketId, SimulationError, SwitchBalancer};
 use anabranch_split::PlanError;
 use anabranch_split::picks::flowcell::Numbered;
 use anabranch_split::picks::idle::Idle;
-use anabranch_split::picks::{FlowTable, units};
+use anabranch_split::picks::paths::Paths;
+use anabranch_split::picks::{FlowTable, Pick, units};
+use core::marker::PhantomData;
 use rand_pcg::Pcg32;
 
-/// All source leaves.
-pub(crate) struct OmniscientBalancer {
+/// All source leaves, where `S` picks among the paths of a pair. Backlogs are those of all ports of a path.
+pub(crate) struct FlowcellPaths<S> {
     source: SourceRoutes,
     cells: Cells,
     leaves: Vec<Leaf>,
+    rule: PhantomData<S>,
 }
 
 struct Leaf {
@@ -23,19 +26,26 @@ struct Leaf {
     stream: Pcg32,
 }
 
-impl OmniscientBalancer {
+impl Paths for Routes {
+    /// The living paths of the pair, which is the destination's.
+    #[inline(always)]
+    fn living(&self, _destination: u32) -> &[u16] {
+        &self.live
+    }
+}
+
+impl<S: Pick> FlowcellPaths<S> {
     /// # Errors
     /// Paths that labels cannot name.
     pub(crate) fn new(fabric: &Fabric, cells: Cells, seed: u64) -> Result<Self, SimulationError> {
         let source = SourceRoutes::new(fabric, seed)?;
-        let leaves = (0..source.leaves())
-            .map(|leaf| Leaf { cells: FlowTable::default(), stream: stream(seed, "omniscient", leaf) })
-            .collect();
-        Ok(Self { source, cells, leaves })
+        let leaf = |leaf| Leaf { cells: FlowTable::default(), stream: stream(seed, S::NAME, leaf) };
+        let leaves = (0..source.leaves()).map(leaf).collect();
+        Ok(Self { source, cells, leaves, rule: PhantomData })
     }
 }
 
-impl SwitchBalancer for OmniscientBalancer {
+impl<S: Pick<Plan = Routes, State = ()>> SwitchBalancer for FlowcellPaths<S> {
     fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
         let &GroupPlan { group, weights, .. } = asked;
         self.source.plan(group, weights);
@@ -53,14 +63,7 @@ impl SwitchBalancer for OmniscientBalancer {
         }
         let boundary = Idle { boundary: Numbered, idle_ns: self.cells.idle_ns };
         let mut env = PathEnv::<true> { network, routes, stream };
-        let path = units::pick::<_, Omniscient<Living<'_>>, _, _>(
-            &boundary,
-            &Living(&routes.live),
-            cells,
-            &mut (),
-            &mut asked,
-            &mut env,
-        );
+        let path = units::pick::<_, S, _, _>(&boundary, routes, cells, &mut (), &mut asked, &mut env);
         self.source.along(from, path, at, id, network)
     }
 
