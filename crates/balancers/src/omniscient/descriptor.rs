@@ -40,6 +40,8 @@ impl LoadBalancer for Cells {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.run(|| FlowcellPaths::<Omniscient<Routes>>::new(task.fabric, *self, task.settings.seed), None)
+        let Self { bytes, idle_ns } = *self;
+        let seed = task.settings.seed;
+        task.run(|| FlowcellPaths::<Omniscient<Routes>>::new(task.fabric, bytes, idle_ns, seed), None)
     }
 }

@@ -45,7 +45,8 @@ impl LoadBalancer for RandomPaths {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let leaves = || FlowcellPaths::<RandomPath<Routes>>::new(task.fabric, self.cells, task.settings.seed);
-        task.run(leaves, None)
+        let Cells { bytes, idle_ns } = self.cells;
+        let seed = task.settings.seed;
+        task.run(|| FlowcellPaths::<RandomPath<Routes>>::new(task.fabric, bytes, idle_ns, seed), None)
     }
 }
