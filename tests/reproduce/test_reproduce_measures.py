@@ -384,6 +384,20 @@ def test_a_cause_sets_the_number_of_another_setting_beside_its_own(tmp_path: Pat
     assert line.because != "100.0 here, 100.0 at 0.8"
 
 
+def test_a_number_of_the_claim_comes_before_one_of_the_same_name(tmp_path: Path) -> None:
+    text = (
+        'paper = 1000\ncompare = "value"\ntolerance = 20\n'
+        'measure = { quantity = "fct", of = "bad", over = "good", as = "increase", at = { traffic.load = 0.2 } }\n'
+        'because = "{times} times"\n'
+        'fields.times = { quantity = "fct", of = "bad", over = "good", at = { traffic.load = 0.2 } }\n'
+    )
+    (tmp_path / "expected.toml").write_text(HEAD + text)
+    (claim,) = load_expected(tmp_path).claims
+    assert judge("p/f", claim, CellEvidence(values())).because == "2.00 times"
+    plain = replace(claim, fields={})
+    assert judge("p/f", plain, CellEvidence(values())).because == "10.0 times"
+
+
 THEORY = """
 [[theory]]
 name = "twice"

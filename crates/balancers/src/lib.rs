@@ -27,6 +27,7 @@ pub mod mrc;
 pub mod omniscient;
 pub mod plb;
 pub mod presto;
+pub mod random_path;
 pub mod reps;
 pub mod saps;
 pub mod tables;

@@ -7,7 +7,7 @@ use crate::load_balancer::Scheme;
 use crate::tables::TABLES;
 use crate::{
     ars, clove, conga, conweave, dbb, flowbender, flowcut, glb, hermes, hula, ideal, luopan, mp_rdma, mrc,
-    omniscient, plb, presto, reps, saps, tdlb, uec, vms, wino,
+    omniscient, plb, presto, random_path, reps, saps, tdlb, uec, vms, wino,
 };
 use anabranch_plan::Weighing;
 
@@ -20,6 +20,7 @@ static SCHEMES: &[&Descriptor] = &[
     &wino::WINO,
     &luopan::LUOPAN,
     &omniscient::OMNISCIENT,
+    &random_path::RANDOM_PATH,
     &tdlb::TDLB,
     &hula::HULA,
     &conweave::CONWEAVE,

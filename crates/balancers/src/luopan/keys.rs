@@ -1,4 +1,4 @@
-//! `balance = "luopan"` and `balance = "omniscient"`.
+//! `balance = "luopan"`, and the flowcells of `"omniscient"` and `"random-path"`.
 
 use crate::luopan::parameters::{Cells, Luopan, Metric, Probing};
 use crate::luopan::pick::{Resample, Stale};

@@ -1,4 +1,4 @@
-//! Settings of Luopan and of its omniscient ideal.
+//! Settings of Luopan, of its omniscient ideal and of random paths.
 
 use crate::luopan::pick as luopan;
 use crate::luopan::pick::probe;

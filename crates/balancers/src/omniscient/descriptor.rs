@@ -5,7 +5,8 @@ use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::luopan::keys::visit_cells;
 use crate::luopan::parameters::Cells;
 use crate::omniscient::pick::Omniscient;
-use crate::omniscient::switch::OmniscientBalancer;
+use crate::path_book::Routes;
+use crate::switches::flowcell_paths::FlowcellPaths;
 use crate::task::Task;
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
@@ -39,6 +40,8 @@ impl LoadBalancer for Cells {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        task.run(|| OmniscientBalancer::new(task.fabric, *self, task.settings.seed), None)
+        let Self { bytes, idle_ns } = *self;
+        let seed = task.settings.seed;
+        task.run(|| FlowcellPaths::<Omniscient<Routes>>::new(task.fabric, bytes, idle_ns, seed), None)
     }
 }

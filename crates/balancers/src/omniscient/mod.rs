@@ -3,8 +3,6 @@
 #[cfg(feature = "engine")]
 mod descriptor;
 pub mod pick;
-#[cfg(feature = "engine")]
-mod switch;
 
 #[cfg(feature = "engine")]
 pub use descriptor::OMNISCIENT;

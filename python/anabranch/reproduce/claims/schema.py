@@ -118,8 +118,8 @@ CLAIM = (
         "is computed from the run: braces are filled in with numbers measured now: `{paper}`, `{ours}`, `{fair}`, "
         "`{theory}` (the oracle's value), `{low}` and `{high}` (ends of the band of `trials`), `{times}` (paper over "
         "the band's middle, or over ours), `{effective}` (connections for which theory would give the paper's error), "
-        "and the names in `fields`. A text without braces is a table `{ text, shown_by }`, whose `shown_by` is the "
-        "command that shows it.",
+        "and the names in `fields`, which come before these. A text without braces is a table `{ text, shown_by }`, "
+        "whose `shown_by` is the command that shows it.",
     ),
     Key(
         "fields",

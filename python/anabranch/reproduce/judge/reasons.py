@@ -32,17 +32,20 @@ class _Numbers(dict[str, str]):
 
 
 def _numbers(claim: Claim, estimates: Estimates | None, fair: Estimate | None, evidence: Evidence) -> Mapping[str, str]:
-    numbers: dict[str, float] = {}
+    """Numbers that a cause may name. The claim's own `fields` come before those that every claim has."""
+    numbers = _of_every_claim(claim, estimates, fair) if estimates is not None else {}
     for name, measure in claim.fields.items():
         mean = evidence.estimates(measure).mean
         if mean is not None:
             numbers[name] = mean.value
-    if estimates is None:
-        return {name: pct(number) for name, number in numbers.items()}
+    return {name: pct(number) for name, number in numbers.items()}
+
+
+def _of_every_claim(claim: Claim, estimates: Estimates, fair: Estimate | None) -> dict[str, float]:
     ours = estimates.mean.value if estimates.mean else 0.0
     paper = claim.low if claim.low is not None else claim.high or 0.0
     band = estimates.spread.band if estimates.spread else None
-    numbers |= {"paper": paper, "ours": ours}
+    numbers = {"paper": paper, "ours": ours}
     if band is not None:
         numbers["theory"] = band.value
     elif estimates.oracle is not None and estimates.oracle.value is not None:
@@ -56,7 +59,7 @@ def _numbers(claim: Claim, estimates: Estimates | None, fair: Estimate | None, e
         numbers["times"] = paper / reference
         if estimates.connections:
             numbers["effective"] = estimates.connections / numbers["times"] ** 2
-    return {name: pct(number) for name, number in numbers.items()}
+    return numbers
 
 
 def fitting_alternatives(claim: Claim, evidence: Evidence) -> str:

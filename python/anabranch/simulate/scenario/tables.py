@@ -289,6 +289,7 @@ class Routing(Table):
         "wino",
         "luopan",
         "omniscient",
+        "random-path",
         "tdlb",
         "hula",
         "conweave",

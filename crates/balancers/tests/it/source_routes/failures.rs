@@ -2,6 +2,7 @@
 
 use crate::engine::setup::*;
 use anabranch_balancers::luopan::parameters::{Cells, Luopan};
+use anabranch_balancers::random_path::RandomPaths;
 use anabranch_balancers::tdlb::parameters::Tdlb;
 use anabranch_balancers::tdlb::pick as tdlb;
 use anabranch_balancers::tdlb::pick::Detect;
@@ -22,12 +23,13 @@ fn fabric() -> Fabric {
     leaf_spine(LEAVES, SPINES, HOSTS, Link { buffer, ..TEN_GIG })
 }
 
-fn schemes() -> [Scheme; 4] {
+fn schemes() -> [Scheme; 5] {
     let rules = tdlb::Parameters { detect: Detect::Both, ..tdlb::Parameters::default() };
     let threshold_bytes = Some(20_000);
     [
         Scheme::new(Luopan::default()),
         Scheme::new(Cells::default()),
+        Scheme::new(RandomPaths::default()),
         Scheme::new(Tdlb::default()),
         Scheme::new(Tdlb { rules, threshold_bytes, skew_ns: 1_000_000, ..Tdlb::default() }),
     ]
@@ -157,7 +159,7 @@ proptest! {
     #[test]
     fn flows_end_whatever_dies_and_returns(
         seed in 0u64..1000,
-        which in 0usize..4,
+        which in 0usize..5,
         delay_us in 0u64..500,
         failures in prop::collection::vec((0u32..LEAVES * SPINES, 0u64..3_000, 1u64..3_000), 1..8),
     ) {

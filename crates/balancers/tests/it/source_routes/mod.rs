@@ -1,4 +1,4 @@
-//! Schemes that route at the source leaf, on the fabrics of their papers: Luopan, its omniscient ideal, TDLB.
+//! Schemes that route at the source leaf, on the fabrics of their papers: Luopan, its omniscient ideal, random paths, TDLB.
 
 mod asymmetry;
 mod failures;
@@ -6,3 +6,4 @@ mod fat_tree;
 mod last_hop;
 mod probed_pairs;
 mod probes;
+mod random_path;
