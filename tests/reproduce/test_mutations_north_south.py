@@ -10,11 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.reproduce.backends.backend import Context
-from anabranch.reproduce.backends.simulator import BACKEND
-from anabranch.reproduce.claims.group import Group
-from anabranch.reproduce.judge.judge import judge
-from anabranch.reproduce.judge.line import FAILS, HOLDS, NOT_RUN, VOID, Line
+from anabranch.reproduce.judge.line import FAILS, HOLDS, VOID
+from support.mutation import changed
 
 STUDY = Path(__file__).parents[2] / "studies" / "wino" / "north-south"
 SMALLER = {
@@ -28,29 +25,15 @@ BREAKS = {
     "UDP a fifth too fast": {'rate = "400 Mbps"': 'rate = "480 Mbps"', 'rate = "800 Mbps"': 'rate = "960 Mbps"'},
     "nothing measured": {WINO: 'wino = { routing.balance = "wino", routing.scheme.poll = "1000 s" }'},
     "no slices": {WINO: 'wino = { routing.balance = "spray" }'},
+    "no meters": {WINO: 'wino = { routing.balance = "wino", routing.scheme.meter = "off" }'},
 }
 
 
-def verdicts(folder: Path, changes: dict[str, str]) -> list[Line]:
-    """Verdicts of the small study with its text changed."""
-    folder.mkdir()
-    text = (STUDY / "study.toml").read_text()
-    for old, new in {**SMALLER, **changes}.items():
-        assert old in text, old
-        text = text.replace(old, new)
-    (folder / "study.toml").write_text(text)
-    (folder / "expected.toml").write_text((STUDY / "expected.toml").read_text())
-    prepared = BACKEND.prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), True, folder / "runs")
-    evidence = prepared.run(Context(["pytest"], True, lambda text: pytest.fail(text)))
-    lines = [judge("tiny", claim, evidence) for claim in prepared.expected.claims]
-    return [line for line in lines if line.kind != NOT_RUN]
-
-
 def test_the_theory_holds(tmp_path: Path) -> None:
-    assert [line.check for line in verdicts(tmp_path / "whole", {})] == [HOLDS, HOLDS]
+    assert [line.check for line in changed(tmp_path / "whole", STUDY, SMALLER)] == [HOLDS, HOLDS]
 
 
 @pytest.mark.parametrize("changes", BREAKS.values(), ids=list(BREAKS))
 def test_what_keeps_slices_from_what_is_left_turns_every_verdict(tmp_path: Path, changes: dict[str, str]) -> None:
-    lines = verdicts(tmp_path / "broken", changes)
+    lines = changed(tmp_path / "broken", STUDY, {**SMALLER, **changes})
     assert [(line.kind, line.check) for line in lines] == [(VOID, FAILS)] * 2

@@ -157,6 +157,28 @@ def test_a_claim_that_measures_more_than_the_record_has_is_refused(where: Path) 
     assert "it has no retransmitted, %, which a claim measures; record the study again" in done.stderr
 
 
+def test_a_theory_that_is_newer_than_the_record_is_reported_as_not_checked(where: Path) -> None:
+    claims("--record")
+    theory = """
+[[theory]]
+name = "backlog"
+what = "most that waited, in KB"
+source = "a test"
+between = [0, 1000]
+measure = { quantity = "peak backlog", ports = ["leaf0>spine0"], of = "spray" }
+"""
+    file = where / "studies/paper/fig1/expected.toml"
+    file.write_text(EXPECTED.replace('theory = "in turn"', 'theory = ["in turn", "backlog"]') + theory)
+    shown = anabranch("reproduce", "paper/fig1", "--recorded", "--output", "out")
+    assert shown.returncode == 0, shown.stderr
+    said = "most that waited, in KB: not checked, for the record is older than this theory"
+    assert said in (where / "out" / "paper-fig1-recorded" / "verdicts.csv").read_text()
+    # What ran is checked.
+    claims("--record")
+    assert anabranch("reproduce", "paper/fig1", "--recorded", "--output", "out").returncode == 0
+    assert said not in (where / "out" / "paper-fig1-recorded" / "verdicts.csv").read_text()
+
+
 def test_what_is_wrong_is_not_recorded() -> None:
     cells = Cells({"scheme": ["a"]}, [1], broken={(("a",), 1): "flow 1 took 1 ns"})
     with pytest.raises(AnabranchError, match="ours is wrong: flow 1 took 1 ns"):

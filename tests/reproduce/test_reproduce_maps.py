@@ -131,6 +131,29 @@ def test_chance_makes_a_deviation_of_one_whatever_the_sizes_and_an_equal_split_i
     assert np.mean(np.reshape(equal, (100, 4)), axis=1).min() > 3
 
 
+def test_the_peak_of_a_backlog_is_that_of_the_fullest_port() -> None:
+    run = run_of(np.array([1000, 1000]), np.array([0, 1]))
+    # Two intervals of each port, of which the larger peak counts.
+    run.ports = pl.DataFrame(
+        {"port": [0, 0, 1, 2, 3], "sent_bytes": [0] * 5, "backlog_max_bytes": [5000, 30_000, 20_000, 0, 90_000]}
+    )
+    given = {"quantity": "peak backlog", "ports": ["l>s0", "l>s1", "l>s2"], "of": "x"}
+    assert measured(read_measure(given, CLASSES).quantity, run) == pytest.approx(30)
+    quantity = read_measure({**given, "weights": [60, 10, 10]}, CLASSES).quantity
+    assert measured(quantity, run) == pytest.approx(2)
+    assert quantity.unit == "x"
+    with pytest.raises(ValueError, match="allowance"):
+        read_measure({**given, "weights": [60, 10]}, CLASSES)
+
+
+def test_policed_frames_are_those_that_no_port_dropped() -> None:
+    run = run_of(np.array([1000]), np.array([0]))
+    run.ports = pl.DataFrame({"port": [0, 1], "sent_packets": [150, 50], "dropped_packets": [3, 1]})
+    run.manifest["dropped_packets"] = 14
+    quantity = read_measure({"quantity": "policed", "of": "x"}, CLASSES).quantity
+    assert measured(quantity, run) == pytest.approx(5)
+
+
 @pytest.mark.parametrize("weights", [[1, 1, 1], [1, 1, 1, 0], []])
 def test_weights_that_do_not_fit_the_ports_are_refused(weights: list[float]) -> None:
     with pytest.raises(ValueError, match="weights: "):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from anabranch.reproduce.backends.simulator import BACKEND
 from anabranch.reproduce.claims.claim import LEAST_SEEDS
 from anabranch.reproduce.claims.group import Group
 from anabranch.reproduce.judge.judge import judge
-from anabranch.reproduce.judge.line import Line
+from anabranch.reproduce.judge.line import NOT_RUN, Line
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,18 @@ def judged(folder: Path, mutation: Mutation, scheme: str) -> list[Line]:
     prepared = BACKEND.prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), False, folder / "runs")
     evidence = prepared.run(Context(["pytest"], True, lambda text: pytest.fail(text)))
     return [judge("tiny", claim, evidence, LEAST_SEEDS) for claim in prepared.expected.claims]
+
+
+def changed(folder: Path, study: Path, changes: Mapping[str, str]) -> list[Line]:
+    """Verdicts of a study as `--quick` runs it, with parts of its file replaced; those that need more are left out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = (study / "study.toml").read_text()
+    for old, new in changes.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    (folder / "study.toml").write_text(text)
+    (folder / "expected.toml").write_text((study / "expected.toml").read_text())
+    prepared = BACKEND.prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), True, folder / "runs")
+    evidence = prepared.run(Context(["pytest"], True, lambda text: pytest.fail(text)))
+    lines = [judge("tiny", claim, evidence) for claim in prepared.expected.claims]
+    return [line for line in lines if line.kind != NOT_RUN]

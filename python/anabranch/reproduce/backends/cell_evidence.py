@@ -104,7 +104,8 @@ class CellBackend(Backend):
     def recall(self, group: Group, record: Record) -> tuple[Expected, CellEvidence]:
         """Claims and figures of a group, with the cells of its record."""
         expected = load_expected(group.folder, read=self.read_measure)
-        return expected, CellEvidence(cell_record.read(record, expected.quantities), expected.figures)
+        cells = cell_record.read(record, expected.quantities, expected.checks)
+        return expected, CellEvidence(cells, expected.figures)
 
 
 def _series(request: FigureRequest, cells: Cells) -> Figure | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,11 +102,27 @@ class Expected:
 
     @property
     def quantities(self) -> list[Quantity]:
-        """Everything that claims and figures measure of cells."""
+        """Everything that claims, figures and theory measure of cells."""
+        return list(dict.fromkeys([*self._shown, *self._of_theory]))
+
+    @property
+    def checks(self) -> set[Quantity]:
+        """What nothing but theory measures: a record from before a theory lacks it, and still has its claims."""
+        return set(self._of_theory) - set(self._shown)
+
+    @property
+    def _shown(self) -> list[Quantity]:
         measures = [measure for claim in self.claims for measure in (claim.measure, claim.fair, *claim.fields.values())]
-        measures += [theory.measure for claim in self.claims for theory in claim.theories]
-        named = [measure.quantity for measure in measures if isinstance(measure, CellMeasure)]
-        return list(dict.fromkeys([*named, *(figure.quantity for figure in self.figures)]))
+        return [*_quantities(measures), *(figure.quantity for figure in self.figures)]
+
+    @property
+    def _of_theory(self) -> list[Quantity]:
+        return _quantities(theory.measure for claim in self.claims for theory in claim.theories)
+
+
+def _quantities(measures: Iterable[Measure | None]) -> list[Quantity]:
+    """Quantities of the measures that are of cells."""
+    return [measure.quantity for measure in measures if isinstance(measure, CellMeasure)]
 
 
 def half_digit(printed: object) -> float:

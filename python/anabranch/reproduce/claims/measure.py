@@ -171,8 +171,11 @@ def read_measure(
 def _weights(given: Mapping[str, Any]) -> tuple[float, ...]:
     """Weights of the ports, all above zero and one for each."""
     weights = tuple(map(float, given.get("weights", ())))
-    if given["quantity"] == "split deviation" and (len(weights) < 2 or len(weights) != len(given.get("ports", ()))):
+    ports = len(given.get("ports", ()))
+    if given["quantity"] == "split deviation" and (len(weights) < 2 or len(weights) != ports):
         raise ValueError("weights: give two or more, one for each of the `ports`")
+    if given["quantity"] == "peak backlog" and len(weights) not in (0, ports):
+        raise ValueError("weights: give an allowance in KB for each of the `ports`, or none")
     if any(weight <= 0 for weight in weights):
         raise ValueError("weights: only weights above zero have an expected share")
     return weights

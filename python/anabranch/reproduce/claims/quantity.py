@@ -21,8 +21,10 @@ UNITS = {
     "triple duplicates": "%",
     "retransmitted": "%",
     "dropped": "%",
+    "policed": "%",
     "marked": "%",
     "utilisation": "%",
+    "peak backlog": "KB",
     "path delay": "us",
     "MAPE": "%",
     "meter error": "%",
@@ -53,12 +55,14 @@ class Quantity:
     `split deviation` is how far the bytes of ports are from `weights`, beside what chance alone would make of flows of
     these sizes: 1 if each flow drew its port by the weights, more if shares are others, less if flows are dealt out.
     `share of flows` is the class' part of all flows. `reordered`, `retransmitted` and `marked` are parts of the
-    segments, `dropped` of the frames. `triple duplicates` are the times that a third duplicate acknowledgement in a row
-    arrived, by segments sent. `MAPE` is the mean absolute percentage error of a split, by connections.
-    `meter error` is what a meter carries beyond its rate in a window, and nothing below it, on
-    average. `utilisation` is how busy ports' links were. `path delay` is a statistic of the time in the queues of
-    ports, one after another, and on their links, at the times that `record.queues` samples; with `out_of`, how many
-    times that of those.
+    segments, `dropped` of the frames, and `policed` is the part of the frames that something before a port refused, as
+    a meter does. `triple duplicates` are the times that a third duplicate acknowledgement in a row arrived, by segments
+    sent. `MAPE` is the mean absolute percentage error of a split, by connections. `meter error` is what a meter carries
+    beyond its rate in a window, and nothing below it, on average. `utilisation` is how busy ports' links were.
+    `peak backlog` is the most that waited at one of the ports at any time, which is also the most by which what entered
+    a port exceeded its rate times the time, over all windows; with `weights`, an allowance in KB for each port, how
+    many times its own. `path delay` is a statistic of the time in the queues of ports, one after another, and on their
+    links, at the times that `record.queues` samples; with `out_of`, how many times that of those.
     """
 
     name: str
@@ -71,7 +75,8 @@ class Quantity:
     @property
     def unit(self) -> str:
         """Unit of its values."""
-        return "x" if "/" in self.statistic or (self.name == "path delay" and self.out_of) else UNITS[self.name]
+        relative = {"path delay": self.out_of, "peak backlog": self.weights}.get(self.name)
+        return "x" if "/" in self.statistic or relative else UNITS[self.name]
 
     @property
     def counts_finished(self) -> bool:

@@ -143,7 +143,12 @@ THEORY = (
     Key("name", "text", "Name that claims use.", True),
     Key("what", "text", "Statement in a few words.", True),
     Key("source", "text", "Formula, invariant or implementation that expects it.", True),
-    Key("between", "[low, high]", "Ends that our mean must not leave.", True),
+    Key(
+        "between",
+        "[low, high]",
+        "Ends that our mean must not leave; where the measure has `across`, the points that it names.",
+        True,
+    ),
     Key("measure", "table", "Value to measure, as a claim's.", True),
 )
 
@@ -154,8 +159,8 @@ CELL_MEASURE = (
     Key(
         "ports",
         "list of texts",
-        'Ports that count, for `share of bytes` and `utilisation`: `["leaf0>spine0"]`; those of a path in turn, for '
-        "`path delay`.",
+        'Ports that count, for `share of bytes`, `utilisation` and `peak backlog`: `["leaf0>spine0"]`; those of a path '
+        "in turn, for `path delay`.",
     ),
     Key(
         "out_of",
@@ -165,7 +170,8 @@ CELL_MEASURE = (
     Key(
         "weights",
         "list of numbers",
-        "Weight of each of the `ports`, for `split deviation`.",
+        "Weight of each of the `ports`, for `split deviation`; KB that may wait at each, for `peak backlog`, which is "
+        "then the largest multiple of it.",
     ),
     Key(
         "of",

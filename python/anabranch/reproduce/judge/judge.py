@@ -70,7 +70,7 @@ def judge(group: str, claim: Claim, evidence: Evidence, least_seeds: int = 2) ->
         missing = claim.reason if claim.compare == "none" else "; ".join(weightiest(estimates.missing))
         return _line(group, claim, "-", _Verdict(INCOMPARABLE if claim.compare == "none" else NOT_RUN), missing)
     fair = evidence.estimates(claim.fair).mean if claim.fair is not None else None
-    chosen = _chosen(claim.measure, estimates)
+    chosen = estimates.chosen(claim.measure.across)
     if checked.check == FAILS:
         verdict = _Verdict(VOID, "", checked.text)
     else:
@@ -96,14 +96,6 @@ def judge(group: str, claim: Claim, evidence: Evidence, least_seeds: int = 2) ->
         text += f" | {_number(fair.value)}{_interval(fair)} {claim.measure.unit}".rstrip()
     because = "; ".join(dict.fromkeys(filter(None, reasons)))
     return _line(group, claim, text, verdict, because, checked, shown, estimates, fair)
-
-
-def _chosen(measure: Measure, estimates: Estimates) -> list[Estimate]:
-    """The estimates that are set against what is published: all points of `each`, or one."""
-    if measure.across == "mean" or estimates.mean is None:
-        return [estimates.mean] if estimates.mean else []
-    by_value = sorted(estimates.points, key=lambda one: one.value)
-    return {"each": by_value, "least": by_value[:1], "most": by_value[-1:]}[measure.across]
 
 
 def _compare(

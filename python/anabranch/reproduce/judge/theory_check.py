@@ -9,6 +9,7 @@ from anabranch.files.units import pct
 from anabranch.reproduce.backends.backend import Evidence
 from anabranch.reproduce.claims.claim import Claim
 from anabranch.reproduce.judge.line import BOUNDED, FAILS, HOLDS, NO_ORACLE
+from anabranch.reproduce.values.cells import NOT_RECORDED
 from anabranch.reproduce.values.estimate import Estimates
 from anabranch.reproduce.values.ranking import Ranking
 
@@ -28,19 +29,20 @@ def against_theory(claim: Claim, estimates: Estimates | Ranking, evidence: Evide
         AnabranchError: the file's theory names what the study does not have.
 
     """
-    verdicts = []
+    verdicts, unchecked = [], []
     if estimates.broken:
         return TheoryCheck(FAILS, estimates.broken)
     for theory in claim.theories:
         law = evidence.estimates(theory.measure)
         if law.broken:
             return TheoryCheck(FAILS, law.broken)
-        if law.mean is not None:
-            inside = theory.low <= law.mean.value <= theory.high
-            text = f"{theory.what}: {_between(law.mean.value, theory.low, theory.high)} ({theory.source})"
-            if not inside:
+        for one in law.chosen(theory.measure.across):
+            text = f"{theory.what}: {_between(one.value, theory.low, theory.high)} ({theory.source})"
+            if not theory.low <= one.value <= theory.high:
                 return TheoryCheck(FAILS, text)
             verdicts.append(text)
+        if law.mean is None and NOT_RECORDED in law.missing:
+            unchecked.append(f"{theory.what}: not checked, for {NOT_RECORDED}")
     if isinstance(estimates, Estimates) and estimates.oracle is not None:
         oracle = estimates.oracle
         text = f"{_between(oracle.ours, oracle.low, oracle.high)} ({oracle.source})"
@@ -48,10 +50,11 @@ def against_theory(claim: Claim, estimates: Estimates | Ranking, evidence: Evide
             return TheoryCheck(FAILS, text)
         verdicts.append(text)
     if verdicts:
-        return TheoryCheck(HOLDS, "; ".join(verdicts))
+        return TheoryCheck(HOLDS, "; ".join([*verdicts, *unchecked]))
     if estimates.bounds:
-        return TheoryCheck(BOUNDED, "every run within the bounds of capacity, propagation and conservation")
-    return TheoryCheck()
+        bounds = "every run within the bounds of capacity, propagation and conservation"
+        return TheoryCheck(BOUNDED, "; ".join([bounds, *unchecked]))
+    return TheoryCheck(text="; ".join(unchecked))
 
 
 def _between(value: float, low: float, high: float) -> str:

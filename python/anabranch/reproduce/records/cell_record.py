@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import polars as pl
@@ -63,18 +63,18 @@ def _missing(cells: Cells) -> Iterator[tuple[Cell, int | None, str]]:
             yield from ((cell, seed, why) for seed, why in reasons.items())
 
 
-def read(record: Record, quantities: Iterable[Quantity]) -> Cells:
-    """The cells of a record, with the quantities that are asked for.
+def read(record: Record, quantities: Iterable[Quantity], optional: Collection[Quantity] = ()) -> Cells:
+    """The cells of a record, with the quantities that are asked for; without those of `optional` that it lacks.
 
     Raises:
         AnabranchError: the record lacks a quantity, or cannot be read.
 
     """
     with record.reading():
-        return _read(record, quantities)
+        return _read(record, quantities, optional)
 
 
-def _read(record: Record, quantities: Iterable[Quantity]) -> Cells:
+def _read(record: Record, quantities: Iterable[Quantity], optional: Collection[Quantity]) -> Cells:
     about = record.document(AXES)
     table = record.table(NUMBERS)
     axes: dict[str, list[Any]] = about["axes"]
@@ -94,6 +94,8 @@ def _read(record: Record, quantities: Iterable[Quantity]) -> Cells:
     # A study of which no cell has run with all its seeds has no column either.
     for quantity in dict.fromkeys(quantities) if keys else ():
         name = column(quantity)
+        if name not in table.columns and quantity in optional:
+            continue
         if name not in table.columns:
             raise AnabranchError(f"{record.folder}: it has no {name}, which a claim measures; record the study again")
         cells.numbers.update({(*key, quantity): number for key, number in zip(keys, table[name], strict=True)})

@@ -59,7 +59,10 @@ def draw(known: Sequence[One], count: int, seed: str) -> list[One]:
 def compared(group: Group, now: Cells, record: Cells, of: int) -> SpotCheck:
     """Cells that have run beside those of the record, which has numbers in single precision."""
     differing = []
-    for key, value in now.numbers.items():
+    # Theory that came later has quantities that the record lacks.
+    recorded_quantities = {quantity for _, _, quantity in record.numbers}
+    numbers = {key: value for key, value in now.numbers.items() if key[2] in recorded_quantities}
+    for key, value in numbers.items():
         cell, seed, quantity = key
         # Flows that do not matter to a quantity are not in the record.
         here = _words(value, now.unfinished.get(key) if key in record.unfinished else None)
@@ -68,7 +71,7 @@ def compared(group: Group, now: Cells, record: Cells, of: int) -> SpotCheck:
             place = ", ".join(f"{axis} {label}" for axis, label in zip(now.axes, cell, strict=True))
             differing.append(f"{place}, seed {seed}: {quantity.words}: {recorded} there, {here} here")
     cells = {(cell, seed) for cell, seed, _ in now.numbers}
-    return SpotCheck(group, len(cells), of, len(now.numbers), tuple(differing))
+    return SpotCheck(group, len(cells), of, len(numbers), tuple(differing))
 
 
 def _words(value: float | None, left: tuple[int, int] | None) -> str:

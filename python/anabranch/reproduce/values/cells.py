@@ -12,6 +12,7 @@ Cell = tuple[Any, ...]
 """Labels in the order of the axes."""
 
 LEFT_OUT = "--quick leaves it out"
+NOT_RECORDED = "the record is older than this theory"
 
 
 def weightiest(missing: Sequence[str]) -> list[str]:

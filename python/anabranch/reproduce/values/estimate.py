@@ -105,6 +105,13 @@ class Estimates:
     timed: bool = False
     """Whether the value is a time on this machine, which no seed repeats."""
 
+    def chosen(self, across: str) -> list[Estimate]:
+        """Estimates that a measure's `across` names: all points of `each`, from the least on, or one."""
+        if across == "mean" or self.mean is None:
+            return [self.mean] if self.mean else []
+        by_value = sorted(self.points, key=lambda one: one.value)
+        return {"each": by_value, "least": by_value[:1], "most": by_value[-1:]}[across]
+
 
 def seeds_deciding(one: Estimate, seeds: int, distance: float) -> int | None:
     """Least number of seeds whose interval would be narrower than `distance` to either side, at the spread seen."""

@@ -13,7 +13,7 @@ from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import nearest
 from anabranch.reproduce.claims.measure import SCHEME_AXIS, CellMeasure, Labels
 from anabranch.reproduce.claims.quantity import Quantity
-from anabranch.reproduce.values.cells import LEFT_OUT, Cells
+from anabranch.reproduce.values.cells import LEFT_OUT, NOT_RECORDED, Cells
 from anabranch.reproduce.values.estimate import Estimate, Estimates
 from anabranch.split.stats.confidence import half_width, paired_ratio
 
@@ -171,6 +171,8 @@ def _number(quantity: Quantity, labels: Mapping[str, Any], seed: int, cells: Cel
         missing.append(cells.missing[cell, seed])
         return None
     number = cells.numbers.get((cell, seed, quantity))
-    if number is None:
+    if (cell, seed, quantity) not in cells.numbers:
+        missing.append(NOT_RECORDED)
+    elif number is None:
         missing.append(f"too few flows finished for {quantity.words}")
     return number

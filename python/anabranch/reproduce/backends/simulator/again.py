@@ -19,7 +19,7 @@ def again(group: Group, record: Record, count: int, context: Context) -> SpotChe
     """Runs some cells of a record again, and compares their numbers to the bit."""
     with TemporaryDirectory(prefix="anabranch-") as folder:
         study = prepare(group, Path(folder), quick=False)
-        kept = read(record, study.expected.quantities)
+        kept = read(record, study.expected.quantities, study.expected.checks)
         kept_cells = {(cell, seed) for cell, seed, _ in kept.numbers}
         known = [one for one in study.sweep.cells if (kept.cell(one.point), one.seed) in kept_cells]
         drawn = draw(known, count, record.study)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from anabranch.lab.run.transport import time_ns
-from anabranch.reproduce.backends.simulator.port_quantities import of_ports
+from anabranch.reproduce.backends.simulator.port_quantities import OF_PORTS, of_ports
 from anabranch.reproduce.backends.simulator.statistic import statistic_of
 from anabranch.reproduce.claims.measure import CellMeasure, read_measure
 from anabranch.reproduce.claims.quantity import OF_FLOWS, Quantity
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SIMULATED = (
     "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "split deviation", "share of flows",
-    "reordered", "triple duplicates", "retransmitted", "dropped", "marked", "utilisation", "path delay",
+    "reordered", "triple duplicates", "retransmitted", "dropped", "policed", "marked", "utilisation", "peak backlog",
+    "path delay",
 )  # fmt: skip
 """Quantities that a run gives."""
 
@@ -46,13 +47,16 @@ def measured(quantity: Quantity, run: Run) -> float | None:
         return statistic_of(times / 1e6, quantity.statistic)
     if quantity.name == "goodput":
         return _goodput_gbps(run)
-    if quantity.name in ("share of bytes", "split deviation", "utilisation", "path delay"):
+    if quantity.name in OF_PORTS:
         return of_ports(quantity, run)
     if quantity.name == "share of flows":
         return 100.0 * flows.filter(quantity.size_class.holds()).height / flows.height if flows.height else None
     if quantity.name == "dropped":
         sent = int((run.ports if run.window.whole else flows)["sent_packets"].sum())
         return 100.0 * run.sums["dropped_packets"] / sent if sent else None
+    if quantity.name == "policed":
+        sent, at_ports = (int(run.ports[column].sum()) for column in ("sent_packets", "dropped_packets"))
+        return 100.0 * (int(run.manifest["dropped_packets"]) - at_ports) / sent if sent else None
     column = "triple_duplicates" if quantity.name == "triple duplicates" else f"{quantity.name}_packets"
     chosen = flows.filter(quantity.size_class.holds())
     sent = int(chosen["sent_packets"].sum())

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from anabranch.simulate.runs.results import Run
 
 
+OF_PORTS = ("share of bytes", "split deviation", "utilisation", "peak backlog", "path delay")
+"""Quantities that are measured here."""
+
+
 def of_ports(quantity: Quantity, run: Run) -> float | None:
-    """`share of bytes`, `split deviation`, `utilisation` or `path delay`; None where nothing was sent or sampled.
+    """A quantity of `OF_PORTS`; None where nothing was sent or sampled.
 
     Raises:
         AnabranchError: the run has no such ports, or did not sample their queues.
@@ -35,6 +39,8 @@ def of_ports(quantity: Quantity, run: Run) -> float | None:
         return 100.0 * float((chosen["utilization"] * chosen["length_ns"]).sum()) / weight if weight else None
     if quantity.name == "split deviation":
         return _split_deviation(run, quantity)
+    if quantity.name == "peak backlog":
+        return _peak_backlog(run, quantity)
     part, whole = _sent_bytes(run, quantity.ports, quantity.out_of)
     return 100.0 * part / whole if whole else None
 
@@ -55,6 +61,23 @@ def _split_deviation(run: Run, quantity: Quantity) -> float | None:
     apart = sent / sent.sum() - shares if sent.sum() else -shares
     per_flow = float((sizes**2).sum()) / float(sizes.sum()) ** 2
     return float(np.sum(apart**2 / shares) / per_flow / (len(shares) - 1))
+
+
+def _peak_backlog(run: Run, quantity: Quantity) -> float | None:
+    """Most KB that ever waited at one of the ports, or the largest multiple of the ports' allowances.
+
+    A link of rate R at which A(s, t) bytes arrive from s to t has the backlog max over s of A(s, t) - R (t - s): its
+    peak is what meters of R in sum let through beyond R in any window, their bursts (Cruz 1991), and a frame that is
+    being sent.
+    """
+    largest = dict(run.measured_ports.group_by("port").agg(pl.col("backlog_max_bytes").max()).iter_rows())
+    allowances_kb = quantity.weights or (1.0,) * len(quantity.ports)
+    peaks = [
+        largest.get(port, 0) / 1000 / allowance
+        for name, allowance in zip(quantity.ports, allowances_kb, strict=True)
+        for port in _numbers(run, [name])
+    ]
+    return max(peaks, default=None)
 
 
 def _sent_bytes(run: Run, *tiers: Sequence[str]) -> tuple[int, ...]:
