@@ -24,6 +24,7 @@ UNITS = {
     "marked": "%",
     "utilisation": "%",
     "path delay": "us",
+    "decisions": "",
     "MAPE": "%",
     "meter error": "%",
 }
@@ -58,7 +59,7 @@ class Quantity:
     `meter error` is what a meter carries beyond its rate in a window, and nothing below it, on
     average. `utilisation` is how busy ports' links were. `path delay` is a statistic of the time in the queues of
     ports, one after another, and on their links, at the times that `record.queues` samples; with `out_of`, how many
-    times that of those.
+    times that of those. `decisions` is how often the load balancer did what its `counts` name.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Quantity:
     ports: tuple[str, ...] = ()
     out_of: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
+    counts: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:

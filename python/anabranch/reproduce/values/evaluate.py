@@ -172,5 +172,6 @@ def _number(quantity: Quantity, labels: Mapping[str, Any], seed: int, cells: Cel
         return None
     number = cells.numbers.get((cell, seed, quantity))
     if number is None:
-        missing.append(f"too few flows finished for {quantity.words}")
+        why = f"the load balancer does not count {quantity.counts}" if quantity.counts else ""
+        missing.append(why or f"too few flows finished for {quantity.words}")
     return number
