@@ -118,9 +118,9 @@ def test_every_comparable_claim_says_how() -> None:
 
 def test_a_band_decides() -> None:
     because = {
-        "above": Cause("{times} times; {effective} connections"),
-        "below": Cause("low", "a command"),
-        "agrees": Cause("fine {paper}"),
+        "above": [Cause("{times} times; {effective} connections")],
+        "below": [Cause("low", "a command")],
+        "agrees": [Cause("fine {paper}")],
     }
     agrees, above, below = (verdict(claim(v, "trials", because=because)) for v in (0.95, 2.3, 0.5))
     assert above == (DIFFERS, "because 2.56 times; 6,125 connections")
@@ -169,7 +169,7 @@ def test_factors_and_ranks() -> None:
     twelve = of("c", "a")
     assert verdict(claim(40.0, "rank", twelve))[0] == RANKS
     assert verdict(claim(0.5, "rank", twelve))[0] == DIFFERS
-    fair = claim(40.0, "rank", twelve, fair=of("b", "a"), because={"fair": Cause("a table: {fair}")})
+    fair = claim(40.0, "rank", twelve, fair=of("b", "a"), because={"fair": [Cause("a table: {fair}")]})
     assert verdict(fair) == (DIFFERS, "because a table: 0.333")
 
 
@@ -228,7 +228,7 @@ def test_a_quick_run_does_not_judge_loads_it_has_not_run() -> None:
 
 def test_the_bound_of_jensen() -> None:
     bound = ValueMeasure(("a",), scoring=19.6)
-    line = judge("p/f", claim(28.4, "trials", bound, because={"below": Cause("infeasible", "algebra")}), known())
+    line = judge("p/f", claim(28.4, "trials", bound, because={"below": [Cause("infeasible", "algebra")]}), known())
     assert (line.kind, line.because) == (DIFFERS, "infeasible (shown by `algebra`)")
     assert line.spread is not None
     assert line.spread.band.low == pytest.approx(42.2, abs=0.05)
@@ -258,6 +258,14 @@ HEAD = '# a comment\nfixed = 2026-11-22\n[[claim]]\nid = "0.7"\nwhat = "x"\nwher
         ('compare = "value"\nfactor = 2\nmeasure = { of = "a" }', ":3: .*paper: missing"),
         ("[[claim]\n", "expected.toml"),
         ('paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\nbecause = "so it is"', ":11: .*no run changes"),
+        (
+            'paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\nbecause = [{ text = "{x}", when = "paper > x" }]',
+            ":11: .*when: x: no number",
+        ),
+        (
+            'paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\nbecause = [{ text = "{ours}", when = "ours" }]',
+            ":11: .*`ours`: no condition",
+        ),
         ('paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\nfixed = "2026"', ":11: .*fixed: 2026: no date"),
         ('paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\nchosen = ["T"]', ":11: .*chosen: T"),
         ('paper = 3\ncompare = "trials"\nmeasure = { of = "a" }\ntheory = "x"', ":11: .*theory: x"),

@@ -72,7 +72,7 @@ def run_of(flows: pl.DataFrame = FLOWS, record: dict[str, str] | None = None) ->
         ports=PORTS,
         queues=QUEUES,
         topology=TOPOLOGY,
-        manifest={"dropped_packets": 1, "end_ns": 10_000.0, **counts},
+        manifest={"dropped_packets": 1, "end_ns": 10_000.0, "balancer": {"stayed": 3, "moved": 4}, **counts},
         scenario={"record": record or {}},
         folder="here",
     )
@@ -113,6 +113,8 @@ def run_of(flows: pl.DataFrame = FLOWS, record: dict[str, str] | None = None) ->
         ({"quantity": "retransmitted"}, 5.0),
         ({"quantity": "marked"}, 1.0),
         ({"quantity": "dropped"}, 10.0),
+        ({"quantity": "decisions", "counts": ["stayed"]}, 3.0),
+        ({"quantity": "decisions", "counts": ["stayed", "moved"]}, 7.0),
     ],
 )
 def test_quantities_are_what_one_counts_by_hand(given: dict[str, Any], value: float) -> None:
@@ -121,6 +123,7 @@ def test_quantities_are_what_one_counts_by_hand(given: dict[str, Any], value: fl
 
 
 def test_what_cannot_be_told_is_none() -> None:
+    assert measured(Quantity("decisions", counts=("stayed", "asked")), run_of()) is None, "nobody counts it"
     unfinished = FLOWS.with_columns(finished=pl.Series([True, True, True, False]))
     assert measured(Quantity("goodput"), run_of(record={"omit": "4 us"})) is None, "no time is left"
     assert measured(Quantity("fct"), run_of(unfinished)) == pytest.approx(0.002)
@@ -396,6 +399,38 @@ def test_a_number_of_the_claim_comes_before_one_of_the_same_name(tmp_path: Path)
     assert judge("p/f", claim, CellEvidence(values())).because == "2.00 times"
     plain = replace(claim, fields={})
     assert judge("p/f", plain, CellEvidence(values())).because == "10.0 times"
+
+
+@pytest.mark.parametrize(
+    ("causes", "text"),
+    [
+        ('[{ text = "more than {room}", when = "paper > room" }, "less than {room}"]', "less than 2,000"),
+        ('[{ text = "less than {room}", when = "paper < room" }, "more than {room}"]', "less than 2,000"),
+        ('[{ text = "more than {ours}", when = "paper > ours" }, "less than {ours}"]', "more than 100.0"),
+        ('{ above = ["{room}"], below = ["not {room}"] }', "2,000"),
+        ('[{ text = "more than {room}", when = "paper > room" }]', ""),
+        # A number that was not measured fulfils no condition.
+        ('[{ text = "{unknown}", when = "paper > unknown" }, { text = "{x}", when = "x < ours" }, "{room}"]', "2,000"),
+    ],
+)
+def test_the_cause_follows_from_the_numbers(tmp_path: Path, causes: str, text: str) -> None:
+    claim = (
+        'paper = 1000\ncompare = "value"\ntolerance = 20\n'
+        'measure = { quantity = "fct", of = "bad", over = "good", as = "increase", at = { traffic.load = 0.2 } }\n'
+        f"because = {causes}\n"
+        'fields.room = { quantity = "goodput", of = "bad", at = { traffic.load = 0.2 } }\n'
+        'fields.unknown = { quantity = "fct", of = "new" }\n'
+        'fields.x = { quantity = "fct", of = "new" }\n'
+    )
+    (tmp_path / "expected.toml").write_text(HEAD + claim)
+    (found,) = load_expected(tmp_path).claims
+    cells = values(EVEN)
+    cells.numbers.update(
+        {(*key, Quantity("goodput")): 2000.0 for key in dict.fromkeys(key[:2] for key in cells.numbers)}
+    )
+    line = judge("p/f", found, CellEvidence(cells))
+    assert line.kind == RANKS
+    assert line.because == text
 
 
 THEORY = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,8 @@ class Cause:
 
     text: str
     shown_by: str = ""
+    when: tuple[str, str, str] | None = None
+    """Condition on numbers of the run, name, `<` or `>`, name; None if it always holds."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class Claim:
     measure: Measure | None
     fair: Measure | None = None
     reason: str = ""
-    because: Mapping[str, Cause] = field(default_factory=dict)
-    """Causes by outcome, one of `OUTCOMES`."""
+    because: Mapping[str, Sequence[Cause]] = field(default_factory=dict)
+    """Causes by outcome, one of `OUTCOMES`; the first whose condition holds is the one."""
     fields: Mapping[str, Measure] = field(default_factory=dict)
     alternatives: tuple[Alternative, ...] = ()
     printed: tuple[float, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,9 @@ from anabranch.reproduce.claims.schema import CLAIM, FIGURE, THEORY, TOP
 from anabranch.simulate.stats.size_classes import SizeClass
 
 FILE = "expected.toml"
-CAUSE_KEYS = ("text", "shown_by")
+CAUSE_KEYS = ("text", "shown_by", "when")
+RUN_NUMBERS = ("paper", "ours", "fair", "theory", "low", "high", "times", "effective")
+"""Numbers of every run that texts and conditions of `because` may name, beside those in `fields`."""
 KEYS, TOP_KEYS, FIGURE_KEYS, THEORY_KEYS = (
     tuple(key.name for key in keys) for keys in (CLAIM, TOP, FIGURE, THEORY)
 )  # fmt: skip
@@ -162,7 +164,7 @@ def _claim(row: Mapping[str, Any], file: _File) -> Claim:
         measure=None if measured is None else read({**measured, **smaller}, file.classes),
         fair=read(row["fair"], file.classes) if "fair" in row else None,
         reason=row["reason"] if compare == "none" else "",
-        because=_because(row.get("because", {})),
+        because=_because(row.get("because", {}), (*RUN_NUMBERS, *row.get("fields", {}))),
         fields={name: read(given, file.classes) for name, given in row.get("fields", {}).items()},
         alternatives=tuple(
             Alternative(given["text"], read(given["measure"], file.classes)) for given in row.get("alternatives", [])
@@ -235,29 +237,45 @@ def _tolerance(row: Mapping[str, Any], compare: str) -> float:
     return float(row["tolerance"]) if needed or "tolerance" in row else half_digit(row.get("paper"))
 
 
-def _because(given: Any) -> dict[str, Cause]:
+def _because(given: Any, numbers: Collection[str]) -> dict[str, list[Cause]]:
     by_outcome = isinstance(given, Mapping) and "text" not in given
     causes = given if by_outcome else {"differs": given}
     for outcome in causes:
         if outcome not in OUTCOMES:
             raise ValueError(f"because: {outcome}: no outcome; {nearest(outcome, OUTCOMES)}")
-    return {outcome: _cause(cause) for outcome, cause in causes.items()}
+    return {
+        outcome: [_cause(one, numbers) for one in (several if isinstance(several, list) else [several])]
+        for outcome, several in causes.items()
+    }
 
 
-def _cause(given: Any) -> Cause:
+def _cause(given: Any, numbers: Collection[str]) -> Cause:
     if not isinstance(given, Mapping):
         cause = Cause(str(given))
     else:
         for key in given:
             if key not in CAUSE_KEYS:
                 raise ValueError(f"because: {key}: unknown key; {nearest(key, CAUSE_KEYS)}")
-        cause = Cause(**given)
+        when = _condition(given["when"], numbers) if "when" in given else None
+        cause = Cause(given["text"], given.get("shown_by", ""), when)
     if "{" not in cause.text and not cause.shown_by:
         raise ValueError(
             "because: a text that no run changes; put numbers of the run into braces, or name the command that shows "
             "it in shown_by"
         )
     return cause
+
+
+def _condition(given: str, numbers: Collection[str]) -> tuple[str, str, str]:
+    """A condition on two numbers of the run: `paper > room`."""
+    words = given.split()
+    if len(words) != 3 or words[1] not in ("<", ">"):
+        raise ValueError(f"because: when: `{given}`: no condition; write two names with < or > between them")
+    left, relation, right = words
+    for name in (left, right):
+        if name not in numbers:
+            raise ValueError(f"because: when: {name}: no number of the run; {nearest(name, list(numbers))}")
+    return left, relation, right
 
 
 def _names(given: Any) -> list[str]:

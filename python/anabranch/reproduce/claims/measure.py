@@ -128,6 +128,7 @@ def read_quantity(
         tuple(given.get("ports", ())),
         tuple(given.get("out_of", ())),
         _weights(given),
+        _counts(given),
     )
 
 
@@ -179,6 +180,14 @@ def _weights(given: Mapping[str, Any]) -> tuple[float, ...]:
     if any(weight <= 0 for weight in weights):
         raise ValueError("weights: only weights above zero have an expected share")
     return weights
+
+
+def _counts(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Names of counts, of which `decisions` needs one at least."""
+    counts = tuple(given.get("counts", ()))
+    if (given["quantity"] == "decisions") != bool(counts):
+        raise ValueError("counts: only for the quantity `decisions`, which needs one name or more")
+    return counts
 
 
 def _labels(given: Any) -> Labels:

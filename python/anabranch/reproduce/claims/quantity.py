@@ -26,6 +26,7 @@ UNITS = {
     "utilisation": "%",
     "peak backlog": "KB",
     "path delay": "us",
+    "decisions": "",
     "MAPE": "%",
     "meter error": "%",
 }
@@ -62,7 +63,8 @@ class Quantity:
     `peak backlog` is the most that waited at one of the ports at any time, which is also the most by which what entered
     a port exceeded its rate times the time, over all windows; with `weights`, an allowance in KB for each port, how
     many times its own. `path delay` is a statistic of the time in the queues of ports, one after another, and on their
-    links, at the times that `record.queues` samples; with `out_of`, how many times that of those.
+    links, at the times that `record.queues` samples; with `out_of`, how many times that of those. `decisions` is how
+    often the load balancer did what its `counts` name.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Quantity:
     ports: tuple[str, ...] = ()
     out_of: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
+    counts: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:

@@ -119,7 +119,9 @@ CLAIM = (
         "`{theory}` (the oracle's value), `{low}` and `{high}` (ends of the band of `trials`), `{times}` (paper over "
         "the band's middle, or over ours), `{effective}` (connections for which theory would give the paper's error), "
         "and the names in `fields`, which come before these. A text without braces is a table `{ text, shown_by }`, "
-        "whose `shown_by` is the command that shows it.",
+        "whose `shown_by` is the command that shows it. In place of a text stands a list of them where the cause "
+        'depends on the numbers: the first counts whose condition `when` holds, as in `{ text, when = "paper > room" }`, or '
+        "which has none.",
     ),
     Key(
         "fields",
@@ -174,6 +176,12 @@ CELL_MEASURE = (
         "then the largest multiple of it.",
     ),
     Key(
+        "counts",
+        "list of texts",
+        "Counts of the load balancer that are added up, for `decisions`, by their names under `balancer` in a run's "
+        "manifest.",
+    ),
+    Key(
         "of",
         "text, list or table",
         'Cells to measure: a value of the axis `scheme`, or values by axis: `{ scheme = "NAME", traffic.load = 0.9 }`. '
@@ -204,5 +212,9 @@ FIGURE = (
     Key("y", "text", "Axis down the side, which makes the figure a map of ratios. It needs `over`."),
     Key("over", "text", "Scheme that a map divides by, on the same seeds."),
     Key("at", "table", "Axes that are held, with a value each."),
-    *(key for key in CELL_MEASURE if key.name in ("quantity", "class", "statistic", "ports", "out_of", "weights")),
+    *(
+        key
+        for key in CELL_MEASURE
+        if key.name in ("quantity", "class", "statistic", "ports", "out_of", "weights", "counts")
+    ),
 )

@@ -15,13 +15,27 @@ def cause(
     claim: Claim, kind: str, outcome: str, estimates: Estimates | None, fair: Estimate | None, evidence: Evidence
 ) -> str:
     """The text for an outcome, its braces filled in; of a difference the text for any, if there is none of its own."""
-    given = claim.because.get(outcome, claim.because.get("differs") if kind in (DIFFERS, RANKS) else None)
+    causes = claim.because.get(outcome, claim.because.get("differs", ()) if kind in (DIFFERS, RANKS) else ())
+    if not causes:
+        return ""
+    numbers = _numbers(claim, estimates, fair, evidence)
+    given = next((one for one in causes if _holds(one.when, numbers)), None)
     if given is None:
         return ""
     text = given.text
     if "{" in text:
-        text = text.format_map(_Numbers(_numbers(claim, estimates, fair, evidence)))
+        text = text.format_map(_Numbers({name: pct(number) for name, number in numbers.items()}))
     return f"{text} (shown by `{given.shown_by}`)" if given.shown_by else text
+
+
+def _holds(when: tuple[str, str, str] | None, numbers: Mapping[str, float]) -> bool:
+    """Whether a condition holds; one on a number that was not measured does not."""
+    if when is None:
+        return True
+    left, relation, right = when
+    if left not in numbers or right not in numbers:
+        return False
+    return numbers[left] > numbers[right] if relation == ">" else numbers[left] < numbers[right]
 
 
 class _Numbers(dict[str, str]):
@@ -31,14 +45,14 @@ class _Numbers(dict[str, str]):
         return f"{{{name}}}"
 
 
-def _numbers(claim: Claim, estimates: Estimates | None, fair: Estimate | None, evidence: Evidence) -> Mapping[str, str]:
+def _numbers(claim: Claim, estimates: Estimates | None, fair: Estimate | None, evidence: Evidence) -> dict[str, float]:
     """Numbers that a cause may name. The claim's own `fields` come before those that every claim has."""
     numbers = _of_every_claim(claim, estimates, fair) if estimates is not None else {}
     for name, measure in claim.fields.items():
         mean = evidence.estimates(measure).mean
         if mean is not None:
             numbers[name] = mean.value
-    return {name: pct(number) for name, number in numbers.items()}
+    return numbers
 
 
 def _of_every_claim(claim: Claim, estimates: Estimates, fair: Estimate | None) -> dict[str, float]:

@@ -106,12 +106,13 @@ def _read(record: Record, quantities: Iterable[Quantity], optional: Collection[Q
 
 
 def column(quantity: Quantity) -> str:
-    """Column of a quantity: its words, and the ports, and their weights, where it is of some."""
+    """Column of a quantity: its words, and the ports, their weights, and the counts where it is of some."""
     words = quantity.words
     for before, names in (
         (" of ", quantity.ports),
         (" in ", quantity.out_of),
         (" by ", [f"{weight:g}" for weight in quantity.weights]),
+        (": ", quantity.counts),
     ):
         words += before + ", ".join(names) if names else ""
     return words

@@ -174,5 +174,6 @@ def _number(quantity: Quantity, labels: Mapping[str, Any], seed: int, cells: Cel
     if (cell, seed, quantity) not in cells.numbers:
         missing.append(NOT_RECORDED)
     elif number is None:
-        missing.append(f"too few flows finished for {quantity.words}")
+        why = f"the load balancer does not count {', '.join(quantity.counts)}" if quantity.counts else ""
+        missing.append(why or f"too few flows finished for {quantity.words}")
     return number

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SIMULATED = (
     "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "split deviation", "share of flows",
     "reordered", "triple duplicates", "retransmitted", "dropped", "policed", "marked", "utilisation", "peak backlog",
-    "path delay",
+    "path delay", "decisions",
 )  # fmt: skip
 """Quantities that a run gives."""
 
@@ -49,6 +49,8 @@ def measured(quantity: Quantity, run: Run) -> float | None:
         return _goodput_gbps(run)
     if quantity.name in OF_PORTS:
         return of_ports(quantity, run)
+    if quantity.name == "decisions":
+        return _decisions(quantity, run)
     if quantity.name == "share of flows":
         return 100.0 * flows.filter(quantity.size_class.holds()).height / flows.height if flows.height else None
     if quantity.name == "dropped":
@@ -61,6 +63,12 @@ def measured(quantity: Quantity, run: Run) -> float | None:
     chosen = flows.filter(quantity.size_class.holds())
     sent = int(chosen["sent_packets"].sum())
     return 100.0 * int(chosen[column].sum()) / sent if sent else None
+
+
+def _decisions(quantity: Quantity, run: Run) -> float | None:
+    """Sum of counts of the load balancer; None if it has no such count."""
+    known = run.manifest.get("balancer", {})
+    return float(sum(known[name] for name in quantity.counts)) if set(quantity.counts) <= set(known) else None
 
 
 def unfinished(quantity: Quantity, flows: pl.DataFrame) -> tuple[int, int]:
