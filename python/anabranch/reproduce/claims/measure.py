@@ -171,7 +171,9 @@ def read_measure(
 def _weights(given: Mapping[str, Any]) -> tuple[float, ...]:
     """Weights of the ports, all above zero and one for each."""
     weights = tuple(map(float, given.get("weights", ())))
-    if given["quantity"] == "split deviation" and (len(weights) < 2 or len(weights) != len(given.get("ports", ()))):
+    if given["quantity"] in ("split deviation", "packet deviation") and (
+        len(weights) < 2 or len(weights) != len(given.get("ports", ()))
+    ):
         raise ValueError("weights: give two or more, one for each of the `ports`")
     if any(weight <= 0 for weight in weights):
         raise ValueError("weights: only weights above zero have an expected share")

@@ -165,7 +165,7 @@ CELL_MEASURE = (
     Key(
         "weights",
         "list of numbers",
-        "Weight of each of the `ports`, for `split deviation`.",
+        "Weight of each of the `ports`, for `split deviation` and `packet deviation`.",
     ),
     Key(
         "of",

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from anabranch.simulate.runs.results import Run
 
 SIMULATED = (
-    "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "split deviation", "share of flows",
+    "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "split deviation", "packet deviation",
+    "share of flows",
     "reordered", "triple duplicates", "retransmitted", "dropped", "marked", "utilisation", "path delay",
 )  # fmt: skip
 """Quantities that a run gives."""
@@ -46,7 +47,7 @@ def measured(quantity: Quantity, run: Run) -> float | None:
         return statistic_of(times / 1e6, quantity.statistic)
     if quantity.name == "goodput":
         return _goodput_gbps(run)
-    if quantity.name in ("share of bytes", "split deviation", "utilisation", "path delay"):
+    if quantity.name in ("share of bytes", "split deviation", "packet deviation", "utilisation", "path delay"):
         return of_ports(quantity, run)
     if quantity.name == "share of flows":
         return 100.0 * flows.filter(quantity.size_class.holds()).height / flows.height if flows.height else None
