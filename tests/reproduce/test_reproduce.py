@@ -129,7 +129,7 @@ def test_names_select_papers_groups_and_studies() -> None:
 
 
 def test_labs_run_by_their_own_name_only() -> None:
-    assert {group.backend for group in select(["valo", "dbb", "wino"])} == {"simulator", "splitter", "meter"}
+    assert {group.backend for group in select(["valo", "dbb", "wino"])} == {"simulator", "splitter", "meter", "cycle"}
     assert [group.label for group in select(["lab-dbb", "wino/lab"])] == ["dbb/lab", "wino/lab"]
 
 

@@ -100,17 +100,17 @@ def run_of(sizes: np.ndarray, port_of: np.ndarray) -> Run:
         "nodes": {"name": ["l", "s0", "s1", "s2", "s3"]},
         "ports": {"from": [0, 0, 0, 0], "to": [1, 2, 3, 4]},
     }
-    ports = pl.DataFrame({"port": [0, 1, 2, 3], "sent_bytes": sent})
+    packets = [int((port_of == port).sum()) for port in range(4)]
+    ports = pl.DataFrame({"port": [0, 1, 2, 3], "sent_bytes": sent, "sent_packets": packets})
     flows = pl.DataFrame({"size_bytes": sizes})
     run = Run.__new__(Run)
     vars(run).update(flows=flows, ports=ports, topology=topology, folder="here", manifest={})
     return run
 
 
-def deviation(sizes: np.ndarray, port_of: np.ndarray) -> float:
-    quantity = read_measure(
-        {"quantity": "split deviation", "ports": list(PORTS), "weights": list(WEIGHTS), "of": "x"}, CLASSES
-    ).quantity
+def deviation(sizes: np.ndarray, port_of: np.ndarray, name: str = "split deviation") -> float:
+    given = {"quantity": name, "ports": list(PORTS), "weights": list(WEIGHTS), "of": "x"}
+    quantity = read_measure(given, CLASSES).quantity
     found = measured(quantity, run_of(sizes, port_of))
     assert found is not None
     return found
@@ -154,10 +154,27 @@ def test_policed_frames_are_those_that_no_port_dropped() -> None:
     assert measured(quantity, run) == pytest.approx(5)
 
 
+def test_packets_drawn_by_weights_deviate_by_one_and_packets_in_turn_by_nothing() -> None:
+    stream = np.random.default_rng(2)
+    shares = np.array(WEIGHTS) / sum(WEIGHTS)
+    turns = np.repeat(np.arange(4), WEIGHTS)
+    sizes = np.full(20 * len(turns), 1448)
+    drawn = [deviation(sizes, stream.choice(4, len(sizes), p=shares), "packet deviation") for _ in range(400)]
+    # Chi-square of three degrees of freedom over three: its standard deviation is 0.82.
+    assert np.mean(drawn) == pytest.approx(1.0, abs=0.2)
+    assert np.std(drawn) == pytest.approx(0.82, abs=0.2)
+    assert deviation(sizes, np.tile(turns, 20), "packet deviation") == 0
+    # One packet too many and one too few.
+    moved = np.tile(turns, 20)
+    moved[0] = 1
+    assert deviation(sizes, moved, "packet deviation") == pytest.approx((1 / 1620 + 1 / 500) / 3)
+
+
+@pytest.mark.parametrize("name", ["split deviation", "packet deviation"])
 @pytest.mark.parametrize("weights", [[1, 1, 1], [1, 1, 1, 0], []])
-def test_weights_that_do_not_fit_the_ports_are_refused(weights: list[float]) -> None:
+def test_weights_that_do_not_fit_the_ports_are_refused(name: str, weights: list[float]) -> None:
     with pytest.raises(ValueError, match="weights: "):
-        read_measure({"quantity": "split deviation", "ports": list(PORTS), "weights": weights}, CLASSES)
+        read_measure({"quantity": name, "ports": list(PORTS), "weights": weights}, CLASSES)
 
 
 def test_a_map_shows_ratios_on_the_same_seeds(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def kinds(claim: Claim) -> tuple[str, str]:
 
 
 def test_all_backends_have_studies() -> None:
-    assert {group.backend for group in groups()} == {*BACKENDS, "meter", "splitter"}
+    assert {group.backend for group in groups()} == {*BACKENDS, "cycle", "meter", "splitter"}
     assert {group.label for group in groups() if group.backend == "lab"} == {
         "valo/lab",
         "valo/lab-fct",

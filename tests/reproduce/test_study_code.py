@@ -98,7 +98,7 @@ def test_a_lab_without_code_is_refused(tmp_path: Path) -> None:
 
 def test_classes_of_our_studies_are_modules_that_another_process_imports() -> None:
     own = [group for group in groups() if group.code]
-    assert len(own) == 7
+    assert len(own) == 8
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
         for group in own:

@@ -173,7 +173,8 @@ def _weights(given: Mapping[str, Any]) -> tuple[float, ...]:
     """Weights of the ports, all above zero and one for each."""
     weights = tuple(map(float, given.get("weights", ())))
     ports = len(given.get("ports", ()))
-    if given["quantity"] == "split deviation" and (len(weights) < 2 or len(weights) != ports):
+    deviates = given["quantity"] in ("split deviation", "packet deviation")
+    if deviates and (len(weights) < 2 or len(weights) != ports):
         raise ValueError("weights: give two or more, one for each of the `ports`")
     if given["quantity"] == "peak backlog" and len(weights) not in (0, ports):
         raise ValueError("weights: give an allowance in KB for each of the `ports`, or none")

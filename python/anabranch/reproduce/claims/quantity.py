@@ -29,6 +29,9 @@ UNITS = {
     "decisions": "",
     "MAPE": "%",
     "meter error": "%",
+    "packet deviation": "",
+    "out of turn": "%",
+    "beyond quota": "%",
 }
 """Every quantity, with its unit."""
 
@@ -55,6 +58,8 @@ class Quantity:
     end, or the end of the simulation. `share of bytes` is what ports have sent of what they and others have, by name.
     `split deviation` is how far the bytes of ports are from `weights`, beside what chance alone would make of flows of
     these sizes: 1 if each flow drew its port by the weights, more if shares are others, less if flows are dealt out.
+    `packet deviation` is the same of packets: 1 if each packet drew its port by the weights. `out of turn` is the part
+    of the packets that took another next hop than a plan has for them, `beyond quota` what links carried beyond it.
     `share of flows` is the class' part of all flows. `reordered`, `retransmitted` and `marked` are parts of the
     segments, `dropped` of the frames, and `policed` is the part of the frames that something before a port refused, as
     a meter does. `triple duplicates` are the times that a third duplicate acknowledgement in a row arrived, by segments

@@ -120,8 +120,8 @@ CLAIM = (
         "the band's middle, or over ours), `{effective}` (connections for which theory would give the paper's error), "
         "and the names in `fields`, which come before these. A text without braces is a table `{ text, shown_by }`, "
         "whose `shown_by` is the command that shows it. In place of a text stands a list of them where the cause "
-        'depends on the numbers: the first counts whose condition `when` holds, as in `{ text, when = "paper > room" }`, or '
-        "which has none.",
+        "depends on the numbers: the first counts whose condition `when` holds, as in "
+        '`{ text, when = "paper > room" }`, or which has none.',
     ),
     Key(
         "fields",
@@ -172,8 +172,8 @@ CELL_MEASURE = (
     Key(
         "weights",
         "list of numbers",
-        "Weight of each of the `ports`, for `split deviation`; KB that may wait at each, for `peak backlog`, which is "
-        "then the largest multiple of it.",
+        "Weight of each of the `ports`, for `split deviation` and `packet deviation`; KB that may wait at each, for "
+        "`peak backlog`, which is then the largest multiple of it.",
     ),
     Key(
         "counts",

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from anabranch.simulate.runs.results import Run
 
 SIMULATED = (
-    "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "split deviation", "share of flows",
-    "reordered", "triple duplicates", "retransmitted", "dropped", "policed", "marked", "utilisation", "peak backlog",
-    "path delay", "decisions",
+    "fct", "slowdown", "throughput", "goodput", "job time", "share of bytes", "split deviation", "packet deviation",
+    "share of flows", "reordered", "triple duplicates", "retransmitted", "dropped", "policed", "marked", "utilisation",
+    "peak backlog", "path delay", "decisions",
 )  # fmt: skip
 """Quantities that a run gives."""
 

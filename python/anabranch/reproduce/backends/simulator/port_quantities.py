@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from anabranch.simulate.runs.results import Run
 
 
-OF_PORTS = ("share of bytes", "split deviation", "utilisation", "peak backlog", "path delay")
+OF_PORTS = (
+    "share of bytes", "split deviation", "packet deviation", "utilisation", "peak backlog", "path delay",
+)  # fmt: skip
 """Quantities that are measured here."""
 
 
@@ -39,9 +41,11 @@ def of_ports(quantity: Quantity, run: Run) -> float | None:
         return 100.0 * float((chosen["utilization"] * chosen["length_ns"]).sum()) / weight if weight else None
     if quantity.name == "split deviation":
         return _split_deviation(run, quantity)
+    if quantity.name == "packet deviation":
+        return _packet_deviation(run, quantity)
     if quantity.name == "peak backlog":
         return _peak_backlog(run, quantity)
-    part, whole = _sent_bytes(run, quantity.ports, quantity.out_of)
+    part, whole = _sent(run, "sent_bytes", quantity.ports, quantity.out_of)
     return 100.0 * part / whole if whole else None
 
 
@@ -55,12 +59,19 @@ def _split_deviation(run: Run, quantity: Quantity) -> float | None:
     sizes = run.measured_flows["size_bytes"].cast(pl.Float64)
     if not len(sizes):
         return None
-    sent = np.array(_sent_bytes(run, *([name] for name in quantity.ports)), dtype=np.float64)
+    sent = np.array(_sent(run, "sent_bytes", *([name] for name in quantity.ports)), dtype=np.float64)
     shares = np.array(quantity.weights) / sum(quantity.weights)
     # The ports' bytes hold headers and what was sent again: shares are compared, and payload says what chance does.
     apart = sent / sent.sum() - shares if sent.sum() else -shares
     per_flow = float((sizes**2).sum()) / float(sizes.sum()) ** 2
     return float(np.sum(apart**2 / shares) / per_flow / (len(shares) - 1))
+
+
+def _packet_deviation(run: Run, quantity: Quantity) -> float | None:
+    """Pearson's statistic of the ports' packets over its degrees of freedom, whose mean under chance is 1."""
+    sent = np.array(_sent(run, "sent_packets", *([name] for name in quantity.ports)), dtype=np.float64)
+    asked = sent.sum() * np.array(quantity.weights) / sum(quantity.weights)
+    return float(np.sum((sent - asked) ** 2 / asked) / (len(sent) - 1)) if sent.sum() else None
 
 
 def _peak_backlog(run: Run, quantity: Quantity) -> float | None:
@@ -80,10 +91,10 @@ def _peak_backlog(run: Run, quantity: Quantity) -> float | None:
     return max(peaks, default=None)
 
 
-def _sent_bytes(run: Run, *tiers: Sequence[str]) -> tuple[int, ...]:
-    """Bytes that each group of ports has sent, by their names."""
+def _sent(run: Run, column: str, *tiers: Sequence[str]) -> tuple[int, ...]:
+    """Bytes or packets (`column`) that each group of ports has sent, by their names."""
     sums = [
-        pl.col("sent_bytes").filter(pl.col("port").is_in(_numbers(run, names))).sum().alias(str(group))
+        pl.col(column).filter(pl.col("port").is_in(_numbers(run, names))).sum().alias(str(group))
         for group, names in enumerate(tiers)
     ]
     return run.measured_ports.select(sums).row(0)

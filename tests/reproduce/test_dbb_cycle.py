@@ -1,0 +1,150 @@
+"""The study of DBB's dispatching cycles: its oracle against what the paper prints, and cycles broken on purpose."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anabranch.files.errors import AnabranchError
+from anabranch.files.project.studies.dbb.cycle import cycle as study
+from anabranch.files.project.studies.dbb.cycle import packets
+from anabranch.files.project.studies.dbb.cycle.fabrics import Fabric, drawn, printed
+from anabranch.files.project.studies.dbb.cycle.oracle import (
+    TABLE_4,
+    Link,
+    counted,
+    cycle_of,
+    exploitable,
+)
+from anabranch.files.project.studies.dbb.cycle.oracle import (
+    Path as Route,
+)
+from anabranch.reproduce.backends.backend import Context
+from anabranch.reproduce.judge.judge import judge
+from anabranch.reproduce.judge.line import AGREES, FAILS, HOLDS, Line
+from anabranch.reproduce.selection import select
+
+FIG_2: dict[Link, int] = {
+    ("S1", "S2"): 6,
+    ("S1", "S3"): 6,
+    ("S2", "S4"): 3,
+    ("S2", "S5"): 3,
+    ("S3", "S4"): 3,
+    ("S3", "S5"): 3,
+    ("S4", "S6"): 6,
+    ("S5", "S6"): 6,
+}
+TABLE_3 = (
+    ("S1", "S2", "S4", "S6"),
+    ("S1", "S3", "S5", "S6"),
+    ("S1", "S2", "S5", "S6"),
+    ("S1", "S3", "S4", "S6"),
+)
+
+
+def evaluated() -> list[Line]:
+    (group,) = select(["dbb/cycle"])
+    prepared = study.Cycle().prepare(group, quick=True, output=Path("runs"))
+    few = replace(prepared, settings=replace(prepared.settings, draws=2))
+    evidence = few.run(Context((), True, print))
+    return [judge("dbb/cycle", claim, evidence) for claim in prepared.expected.claims]
+
+
+def test_the_oracle_says_what_the_paper_prints_of_fig_2() -> None:
+    assert exploitable(FIG_2, "S1", "S6") == FIG_2
+    cycle = cycle_of(FIG_2, "S1")
+    assert (cycle.packets, cycle.quotas["S1", "S2"], cycle.quotas["S2", "S4"]) == (4, 2, 1)
+    assert [cycle.quota(switch) for switch in ("S2", "S3", "S4", "S5", "S6")] == [2, 2, 2, 2, 4]
+    assert (cycle.out_of_turn(TABLE_3), cycle.beyond_quota(TABLE_3)) == (0, 0)
+
+
+def test_the_oracle_says_what_the_paper_prints_of_fig_5() -> None:
+    flow = exploitable(printed().rates, "S1", "S6")
+    assert flow is not None
+    cycle = cycle_of(flow, "S1")
+    assert cycle.packets == 10
+    assert cycle == counted(TABLE_4)
+    assert (cycle.out_of_turn(TABLE_4), cycle.beyond_quota(TABLE_4)) == (0, 0)
+
+
+def test_of_several_maximum_flows_the_oracle_takes_none() -> None:
+    rates = {**FIG_2, ("S2", "S4"): 6, ("S3", "S5"): 6}
+    assert exploitable(rates, "S1", "S6") is None
+    assert exploitable({**rates, ("S1", "S2"): 3}, "S1", "S6") is None
+
+
+def test_drawn_fabrics_are_the_same_each_time_and_have_links_that_no_flow_fills() -> None:
+    fabric = drawn(3)
+    assert fabric == drawn(3)
+    flow = exploitable(fabric.rates, fabric.source, fabric.sink)
+    assert flow is not None
+    assert any(flow[link] < rate for link, rate in fabric.rates.items())
+    assert fabric != drawn(4)
+
+
+def in_blocks(cycle: list[Route], _: random.Random) -> list[Route]:
+    return sorted(cycle)
+
+
+def at_random(cycle: list[Route], source: random.Random) -> list[Route]:
+    return source.sample(cycle, len(cycle))
+
+
+def by_chance(cycle: list[Route], source: random.Random) -> list[Route]:
+    """Each packet draws each of its links by itself, as under RPS."""
+    links = {link for path in cycle for link in pairwise(path)}
+    drawn_paths = []
+    for path in cycle:
+        at = [path[0]]
+        while at[-1] != path[-1]:
+            at.append(source.choice(sorted(to for start, to in links if start == at[-1])))
+        drawn_paths.append(tuple(at))
+    return drawn_paths
+
+
+@pytest.mark.parametrize("broken", [in_blocks, at_random, by_chance])
+def test_a_broken_cycle_turns_every_verdict_that_names_what_it_breaks(
+    monkeypatch: pytest.MonkeyPatch, broken: Callable[[list[Route], random.Random], list[Route]]
+) -> None:
+    """Quotas are kept in blocks and in random order; chance breaks them too."""
+    source = random.Random(7)
+
+    def wrong(fabric: Fabric, routing: Mapping[str, Any], flows: int, count: int, seed: int) -> list[list[Route]]:
+        right = packets.paths(fabric, routing, flows, count, seed)
+        if routing["routing.balance"] != "dbb":
+            return right
+        in_turn = [path for turn in zip(*right, strict=True) for path in turn]
+        alone = routing["routing.scheme.counter"] == "independent"
+        length = fabric.cycle.packets
+        parts = [
+            broken(one[first : first + length], source)
+            for one in (right if alone else [in_turn])
+            for first in range(0, len(one), length)
+        ]
+        whole = [path for part in parts for path in part]
+        return (
+            [whole[flow * count :][:count] for flow in range(flows)]
+            if alone
+            else [whole[f::flows] for f in range(flows)]
+        )
+
+    before = evaluated()
+    assert {(line.kind, line.check) for line in before} == {(AGREES, HOLDS)}
+    monkeypatch.setattr(study, "paths", wrong)
+    turned = {line.what for line in evaluated() if line.check == FAILS}
+    kept = {line.what for line in before} - turned
+    assert all("beyond" in what for what in kept), kept
+    assert bool(kept) == (broken is not by_chance)
+
+
+def test_a_packet_that_does_not_arrive_is_named() -> None:
+    fabric = printed()
+    lossy = {"routing.balance": "dbb", "change.0.link": "S5-S6", "change.0.loss": 1.0}
+    with pytest.raises(AnabranchError, match="dbb/cycle: a packet went by source to S1, S1 to S3, S3 to S5"):
+        packets.paths(fabric, lossy, 1, 10, 1)
