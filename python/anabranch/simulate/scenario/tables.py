@@ -331,6 +331,7 @@ class Routing(Table):
     ]
     scheme: RoutingScheme
     delay: str
+    mutation: Any
     gap: str
     cell: str
     entries: int

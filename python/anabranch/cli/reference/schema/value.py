@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
 
+from anabranch.simulate.load_balancers import schemes
+
 Schema = dict[str, Any]
 
 LIST = ", or a list of such"
@@ -69,6 +71,10 @@ def _pattern(match: re.Match[str]) -> Schema:
     return either(words(WORD.findall(match[1])), *(table([key], **{key: value}) for key, value in tables.items()))
 
 
+def _mutations() -> list[str]:
+    return list(dict.fromkeys(mutation.name for balancer in schemes() for mutation in balancer.mutations))
+
+
 TIME, SIZE = quantity(TIMES), quantity(SIZES)
 LIMIT = quantity(SIZES, PACKETS)
 RAMP = table(["low", "high", "probability"], low=SIZE, high=SIZE, probability={"type": "number"})
@@ -120,6 +126,7 @@ RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     ),
     (r"letters, digits, dots and dashes", {"type": "string", "pattern": r"^[\w.-]+$"}),
     (r"a file, or a table", either({"type": "string"}, {"type": "object"})),
+    (r"a mutation of the load balancer, by its name", lambda _: words(_mutations())),
     (r"a table of keys", {"type": "object"}),
     (r"a table of lists", {"type": "object", "additionalProperties": {"type": ["array", "object"]}}),
     (
