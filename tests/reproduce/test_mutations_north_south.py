@@ -1,7 +1,6 @@
-"""Wino's north-south study tested by mutation: its theory must find out whatever keeps slices from what is left.
+"""Wino's north-south study broken: its theory must find out whatever keeps slices from what is left.
 
-The study itself, with fewer seconds. What is broken is north-south traffic that is not sent at its rate, measurements
-that the controller never gets, and slices that are none.
+The study itself, with fewer seconds: Wino's own mechanisms, and north-south traffic that is not sent at its rate.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.reproduce.judge.line import FAILS, HOLDS, VOID
-from support.mutation import changed
+from anabranch.reproduce.judge.line import FAILS, HOLDS, NOT_RUN, VOID
+from support.mutation import broken, changed, small
 
 STUDY = Path(__file__).parents[2] / "studies" / "wino" / "north-south"
 SMALLER = {
@@ -19,21 +18,20 @@ SMALLER = {
     'scheme = ["conga", "wino", "literal"] }': 'scheme = ["conga", "wino", "literal"], loss = ["300 duplicates"] }',
     'file = "demand-': f'file = "{STUDY}/demand-',
 }
-WINO = 'wino = { routing.balance = "wino" }'
-BREAKS = {
-    "UDP at a tenth of its rate": {'rate = "400 Mbps"': 'rate = "40 Mbps"', 'rate = "800 Mbps"': 'rate = "80 Mbps"'},
-    "UDP a fifth too fast": {'rate = "400 Mbps"': 'rate = "480 Mbps"', 'rate = "800 Mbps"': 'rate = "960 Mbps"'},
-    "nothing measured": {WINO: 'wino = { routing.balance = "wino", routing.scheme.poll = "1000 s" }'},
-    "no slices": {WINO: 'wino = { routing.balance = "spray" }'},
-    "no meters": {WINO: 'wino = { routing.balance = "wino", routing.scheme.meter = "off" }'},
-}
+FASTER = {'rate = "400 Mbps"': 'rate = "480 Mbps"', 'rate = "800 Mbps"': 'rate = "960 Mbps"'}
+SLOWER = {'rate = "400 Mbps"': 'rate = "40 Mbps"', 'rate = "800 Mbps"': 'rate = "80 Mbps"'}
 
 
-def test_the_theory_holds(tmp_path: Path) -> None:
-    assert [line.check for line in changed(tmp_path / "whole", STUDY, SMALLER)] == [HOLDS, HOLDS]
+def test_what_keeps_slices_from_what_is_left_turns_every_verdict(tmp_path: Path) -> None:
+    one = broken(tmp_path / "study", small(STUDY, SMALLER), (STUDY / "expected.toml").read_text(), quick=True)
+    assert one.mutations is not None
+    run = [turns for turns in one.mutations.claims if turns.whole.kind != NOT_RUN]
+    assert [turns.whole.check for turns in run] == [HOLDS, HOLDS]
+    for mutation in ("meters-ignored", "equal-slices", "residuals-ignored"):
+        assert [turns.broken[mutation].kind for turns in run] == [VOID, VOID], mutation
 
 
-@pytest.mark.parametrize("changes", BREAKS.values(), ids=list(BREAKS))
-def test_what_keeps_slices_from_what_is_left_turns_every_verdict(tmp_path: Path, changes: dict[str, str]) -> None:
-    lines = changed(tmp_path / "broken", STUDY, {**SMALLER, **changes})
+@pytest.mark.parametrize("rates", [SLOWER, FASTER], ids=["UDP at a tenth of its rate", "UDP a fifth too fast"])
+def test_udp_at_another_rate_turns_every_verdict(tmp_path: Path, rates: dict[str, str]) -> None:
+    lines = changed(tmp_path / "study", STUDY, {**SMALLER, **rates})
     assert [(line.kind, line.check) for line in lines] == [(VOID, FAILS)] * 2

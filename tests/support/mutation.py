@@ -1,30 +1,14 @@
-"""Tiny studies in which a paper's technique can be broken."""
+"""Studies of which every mechanism is broken on purpose, one at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from anabranch.reproduce.backends.backend import Context
-from anabranch.reproduce.backends.simulator import BACKEND
-from anabranch.reproduce.claims.claim import LEAST_SEEDS
 from anabranch.reproduce.claims.group import Group
-from anabranch.reproduce.judge.judge import judge
 from anabranch.reproduce.judge.line import NOT_RUN, Line
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """A tiny study, the technique as a value of its axis `scheme`, and what stands in its place when it is broken."""
-
-    study: str
-    expected: str
-    whole: str
-    broken: str
-
+from anabranch.reproduce.session import Evaluated, run
 
 FABRIC = """\
 name = "tiny"
@@ -73,26 +57,38 @@ def fabric(**words: object) -> str:
     return text
 
 
-def judged(folder: Path, mutation: Mutation, scheme: str) -> list[Line]:
-    """Verdicts of a study whose technique is `scheme`."""
-    folder.mkdir(parents=True)
-    (folder / "study.toml").write_text(mutation.study + scheme + "\n")
-    (folder / "expected.toml").write_text(mutation.expected)
-    prepared = BACKEND.prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), False, folder / "runs")
-    evidence = prepared.run(Context(["pytest"], True, lambda text: pytest.fail(text)))
-    return [judge("tiny", claim, evidence, LEAST_SEEDS) for claim in prepared.expected.claims]
+def broken(folder: Path, study: str, expected: str, *, quick: bool = False) -> Evaluated:
+    """A study that has run as it is, and under each of its mutations."""
+    return _evaluated(folder, study, expected, quick, mutations=True)
 
 
 def changed(folder: Path, study: Path, changes: Mapping[str, str]) -> list[Line]:
     """Verdicts of a study as `--quick` runs it, with parts of its file replaced; those that need more are left out."""
+    expected = (study / "expected.toml").read_text()
+    lines = _evaluated(folder, small(study, changes), expected, quick=True, mutations=False).lines
+    return [line for line in lines if line.kind != NOT_RUN]
+
+
+def _evaluated(folder: Path, study: str, expected: str, quick: bool, mutations: bool) -> Evaluated:
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "study.toml").write_text(study)
+    (folder / "expected.toml").write_text(expected)
+    group = Group("tiny", "tiny", "tiny", folder, "simulator")
+    (evaluated,) = run([group], folder / "runs", quick, Context(["pytest"], True, lambda _: None), mutations)
+    return evaluated
+
+
+def turned(evaluated: Evaluated) -> dict[str, dict[str, str]]:
+    """Verdicts that each mutation turns, and what they turn to, by the claim's name."""
+    table = evaluated.mutations
+    assert table is not None
+    return {name: {one.id: one.broken[name].kind for one in table.turned(name)} for name in table.mutations}
+
+
+def small(study: Path, smaller: Mapping[str, str]) -> str:
+    """The text of a study with some of it made smaller."""
     text = (study / "study.toml").read_text()
-    for old, new in changes.items():
+    for old, new in smaller.items():
         assert old in text, old
         text = text.replace(old, new)
-    (folder / "study.toml").write_text(text)
-    (folder / "expected.toml").write_text((study / "expected.toml").read_text())
-    prepared = BACKEND.prepare(Group("tiny", "tiny", "tiny", folder, "simulator"), True, folder / "runs")
-    evidence = prepared.run(Context(["pytest"], True, lambda text: pytest.fail(text)))
-    lines = [judge("tiny", claim, evidence) for claim in prepared.expected.claims]
-    return [line for line in lines if line.kind != NOT_RUN]
+    return text

@@ -10,7 +10,7 @@ from rich.progress import track
 
 from anabranch.files.terminal.console import SafeConsole
 from anabranch.files.units import coarse_duration
-from anabranch.reproduce.backends.backend import Announcement, Context, Evidence, Prepared
+from anabranch.reproduce.backends.backend import Announcement, Context, Evidence, Mutated, Prepared
 from anabranch.reproduce.backends.door import backend
 from anabranch.reproduce.backends.unrecorded import unrecorded
 from anabranch.reproduce.claims.claim import LEAST_SEEDS, Expected
@@ -18,6 +18,8 @@ from anabranch.reproduce.claims.claims_file import load_expected
 from anabranch.reproduce.claims.group import Group
 from anabranch.reproduce.judge.judge import judge
 from anabranch.reproduce.judge.line import FAILS, Line
+from anabranch.reproduce.judge.turns import MutationTable, compare
+from anabranch.reproduce.records import mutation_record
 from anabranch.reproduce.records.record import identity, keep, recorded
 from anabranch.reproduce.records.spot_check import SpotCheck
 from anabranch.simulate.study.local import cores
@@ -38,6 +40,8 @@ class Evaluated:
 
     recorded: bool = False
     """Whether the values are of a record."""
+    mutations: MutationTable | None = None
+    """Verdicts with each mechanism broken on purpose; None where that was not tried."""
 
     @property
     def note(self) -> str:
@@ -45,8 +49,12 @@ class Evaluated:
         return f"--quick: {self.quick_note}" if self.quick_note else self.origin
 
 
-def run(groups: Sequence[Group], output: Path, quick: bool, context: Context) -> list[Evaluated]:
+def run(
+    groups: Sequence[Group], output: Path, quick: bool, context: Context, mutations: bool = False
+) -> list[Evaluated]:
     """Reads all groups, so that what is wrong with one is found before any runs; then runs and judges them in turn.
+
+    With `mutations` each group runs with each mechanism of its load balancers broken, too.
 
     Raises:
         AnabranchError: a group's files are wrong, or results cannot be written.
@@ -56,20 +64,31 @@ def run(groups: Sequence[Group], output: Path, quick: bool, context: Context) ->
     steps = track(
         groups, "reading the studies", console=SafeConsole(stderr=True), transient=True, disable=context.quiet
     )
-    prepared = [(one, one.announcement) for one in (_prepared(group, quick, output) for group in steps)]
-    for line in _announced([work for _, work in prepared if work is not None], quick):
+    prepared = [_prepared(group, quick, output, mutations) for group in steps]
+    works = [one.announcement for pair in prepared for one in pair if one is not None]
+    for line in _announced([work for work in works if work is not None], quick):
         context.report(line)
-    evaluated = []
-    for one, _ in prepared:
-        evidence = one.run(context)
-        least = 2 if one.quick_note else LEAST_SEEDS
-        lines = [judge(one.group.label, claim, evidence, least) for claim in one.expected.claims]
-        evaluated.append(Evaluated(one.group, one.expected, evidence, lines, one.quick_note))
-    return evaluated
+    return [_evaluated(one, broken, context) for one, broken in prepared]
 
 
-def _prepared(group: Group, quick: bool, output: Path) -> Prepared:
-    return backend(group).prepare(group, quick, output)
+def _prepared(group: Group, quick: bool, output: Path, mutations: bool) -> tuple[Prepared, Mutated | None]:
+    one = backend(group).prepare(group, quick, output)
+    return one, backend(group).mutated(one) if mutations else None
+
+
+def _evaluated(one: Prepared, mutated: Mutated | None, context: Context) -> Evaluated:
+    evidence = one.run(context)
+    least = 2 if one.quick_note else LEAST_SEEDS
+
+    def judged(evidence: Evidence) -> list[Line]:
+        return [judge(one.group.label, claim, evidence, least) for claim in one.expected.claims]
+
+    lines = judged(evidence)
+    if mutated is None:
+        return Evaluated(one.group, one.expected, evidence, lines, one.quick_note)
+    broken = {name: judged(values) for name, values in mutated.run(context, evidence)}
+    table = MutationTable(mutated.mutations, compare(lines, broken))
+    return Evaluated(one.group, one.expected, evidence, table.marked(lines), one.quick_note, mutations=table)
 
 
 def recall(groups: Sequence[Group]) -> list[Evaluated]:
@@ -115,6 +134,18 @@ def record(evaluated: Sequence[Evaluated], report: Callable[[str], None]) -> Non
             report(f"recorded: {keep(one.group, one.evidence.parts())}")
 
 
+def record_mutations(evaluated: Sequence[Evaluated], report: Callable[[str], None]) -> None:
+    """Keeps the verdicts under mutations, beside the records.
+
+    Raises:
+        AnabranchError: a table cannot be written.
+
+    """
+    for one in evaluated:
+        if one.mutations is not None:
+            report(f"recorded: {mutation_record.keep(one.group, one.mutations, one.quick_note)}")
+
+
 def _recalled(group: Group) -> Evaluated:
     known = recorded(group)
     evidence: Evidence
@@ -127,7 +158,10 @@ def _recalled(group: Group) -> Evaluated:
             "" if known.study == identity(group) else "; study.toml has changed since"
         )
     lines = [judge(group.label, claim, evidence, LEAST_SEEDS) for claim in expected.claims]
-    return Evaluated(group, expected, evidence, lines, origin=origin, recorded=known is not None)
+    table = mutation_record.kept(group)
+    if table is not None:
+        lines = table.marked(lines)
+    return Evaluated(group, expected, evidence, lines, origin=origin, recorded=known is not None, mutations=table)
 
 
 def _announced(works: Sequence[Announcement], quick: bool) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.reproduce.backends.backend import Announcement, Backend, Context
+from anabranch.reproduce.backends.backend import Announcement, Backend, Context, Prepared
 from anabranch.reproduce.claims.claim import Expected
 from anabranch.reproduce.claims.claims_file import load_expected
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from anabranch.simulate.stats.size_classes import SizeClass
 
     from .evidence import SplitterEvidence
+    from .mutated import MutatedSplitting
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,13 @@ class Splitting(Backend):
         """Reads a study; nothing of it is kept for later runs."""
         del output
         return SplitterStudy(group, load_expected(group.folder, quick, self.read_measure), load(group.folder, quick))
+
+    def mutated(self, prepared: Prepared) -> MutatedSplitting:
+        """The study with VALO's gravities broken."""
+        from .mutated import MutatedSplitting
+
+        del prepared
+        return MutatedSplitting()
 
     def recall(self, group: Group, record: Record) -> tuple[Expected, SplitterEvidence]:
         """Claims of a group, with the outcome of its record."""

@@ -176,6 +176,19 @@ Settings that were chosen knowing the answer stand below the verdict.
 Intervals are Student's over seeds (draws of the lab); a ratio of schemes is paired on the same flows. Code of a study's
 own may have others, and its page says which.
 
+## Mutations: whether a verdict sees the mechanism
+
+A verdict says something about a paper's mechanism only if it turns where the mechanism is broken. `anabranch reproduce
+STUDY --mutations` runs the cells of each load balancer of the study once more for each of its mutations, with the key
+[`routing.mutation`](scenario.md#mutation) added, whose page lists them; all other cells are those of the study as it
+is, and run once. Claims and theory are judged anew, and a table has the verdict as it is and under each mutation. It is
+in `report.html` and in `--json`, too. A verdict *turns* if it is another one, or if ours fails against theory. One that
+agrees and that no mutation turns is listed apart, and is not counted as agreement with the mechanism.
+
+With `--record` the table is kept in `record/mutations.json`, from a run with `--quick` as well, and says which. Then
+`--recorded` and the papers' pages name for each claim what turns it: `-` where nothing does. Code of a study's own
+gives its mutations by the method `mutated` of its backend; without it there are none.
+
 ## Records of full runs
 
 `anabranch reproduce STUDY --record` runs a study in full and keeps its numbers in `record/` beside `study.toml`:

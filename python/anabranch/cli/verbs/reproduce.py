@@ -46,6 +46,9 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Smaller fabrics, fewer seeds: minutes, not hours.")] = False,
     recorded: Annotated[bool, typer.Option("--recorded", help="Full runs, from their records; nothing runs.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep a full run's numbers for `--recorded`.")] = False,
+    mutations: Annotated[
+        bool, typer.Option("--mutations", help="Break each named mechanism on purpose, too: which verdicts turn?")
+    ] = False,
     spot_check: Annotated[
         int | None,
         typer.Option(
@@ -63,6 +66,10 @@ def reproduce(
     `--recorded` prints in a second what full runs came to: the numbers are those kept in `studies/`, the verdicts are
     computed from them.
 
+    `--mutations` runs the cells of a load balancer once more for each of its named mechanisms, with that mechanism
+    broken, and prints the verdicts beside each other: a verdict that no mutation turns says nothing about the
+    mechanism. With `--record` the table is kept beside the record, from a `--quick` run as well.
+
     `--spot-check` says whether a record still holds: with `--record` too, the record says so from then on.
 
     The status is 1 if ours contradicts theory: then our code is wrong, whatever the papers say; and if a number of a
@@ -76,10 +83,11 @@ def reproduce(
     for other, given in (("--quick", quick), ("--record", record)):
         if recorded and given:
             raise AnabranchError(f"reproduce: {other}: --recorded runs nothing; leave one of the two out")
-    for other, named in (("--quick", quick), ("--recorded", recorded), ("--json", json), ("--output", output)):
+    others = {"--quick": quick, "--recorded": recorded, "--mutations": mutations, "--json": json, "--output": output}
+    for other, named in others.items():
         if spot_check is not None and named:
             raise AnabranchError(f"reproduce: {other}: --spot-check prints one line a study; leave one of the two out")
-    if quick and record:
+    if quick and record and not mutations:
         raise AnabranchError("reproduce: --quick: a record is of a full run; leave --quick or --record out")
     chosen = select(studies or [], everything, with_records=recorded or spot_check is not None)
     name = "all" if everything else "-".join(study.replace("/", "-") for study in studies or [])
@@ -91,7 +99,8 @@ def reproduce(
         _spot_checked(chosen, spot_check, record, quiet)
         return
     kind = "-quick" if quick else "-recorded" if recorded else ""
-    run = _Run(chosen, f"{name}{kind}", output or Path("runs") / "reproduce", json, quiet, quick, record)
+    folder = output or Path("runs") / "reproduce"
+    run = _Run(chosen, f"{name}{kind}", folder, json, quiet, quick, record, mutations)
     _show(run, _recalled(run) if recorded else _ran(run))
 
 
@@ -112,6 +121,7 @@ class _Run:
     quiet: bool
     quick: bool
     record: bool
+    mutations: bool
 
     @property
     def silent(self) -> bool:
@@ -164,12 +174,15 @@ def _ran(run: _Run) -> list[Evaluated]:
             console.print(text, markup=False, soft_wrap=True)
 
     try:
-        evaluated = session.run(run.chosen, run.output, run.quick, Context(_command(), run.silent, report))
+        context = Context(_command(), run.silent, report)
+        evaluated = session.run(run.chosen, run.output, run.quick, context, run.mutations)
     except KeyboardInterrupt:
         typer.echo(f"{run.output}: stopped; the same command runs what is left", err=True)
         raise typer.Exit(STATUS_STOPPED) from None
-    if run.record:
+    if run.record and not run.quick:
         session.record(evaluated, report)
+    if run.record and run.mutations:
+        session.record_mutations(evaluated, report)
     return evaluated
 
 
@@ -177,6 +190,7 @@ def _show(run: _Run, evaluated: list[Evaluated]) -> None:
     from anabranch.files.terminal.console import terminal
     from anabranch.reproduce.contradiction import contradictions
     from anabranch.reproduce.judge.line import FAILS
+    from anabranch.reproduce.pages.mutation_table import show as show_mutations
     from anabranch.reproduce.pages.report import write
     from anabranch.reproduce.pages.table import show
 
@@ -193,6 +207,8 @@ def _show(run: _Run, evaluated: list[Evaluated]) -> None:
             one.evidence.show(console)
         console.print()
         show(evaluated, console)
+        if run.mutations:
+            show_mutations(evaluated, console)
         for contradiction in opposed:
             console.print(f"contradicts the record: {contradiction.text}", markup=False, soft_wrap=True)
         console.print(f"\nreport: {page}", markup=False, soft_wrap=True)

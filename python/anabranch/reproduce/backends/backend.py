@@ -136,6 +136,26 @@ class Prepared(Protocol):
         """
 
 
+class Mutated(Protocol):
+    """A study of which mechanisms are broken on purpose, one at a time."""
+
+    @property
+    def mutations(self) -> Mapping[str, str]:
+        """What happens instead of each mechanism, in a sentence, by the mutation's name."""
+
+    @property
+    def announcement(self) -> Announcement | None:
+        """Work to do beside that of the whole study; None if it is short, or reports its progress itself."""
+
+    def run(self, context: Context, whole: Evidence) -> Iterable[tuple[str, Evidence]]:
+        """Runs what is missing; yields the evidence under each mutation. `whole` is that of the study as it is.
+
+        Raises:
+            AnabranchError: results cannot be written.
+
+        """
+
+
 class Backend(ABC):
     """One kind of study: what of it is the engine's, or the class that a study names (`code`)."""
 
@@ -171,6 +191,11 @@ class Backend(ABC):
             AnabranchError: a file of the group or of the record is wrong.
 
         """
+
+    def mutated(self, prepared: Prepared) -> Mutated | None:
+        """A study under the mutations that it can have; None where nothing in it can be broken on purpose."""
+        del prepared
+        return None
 
     def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
         """Some cells of a record, run again; none where values are not modelled.

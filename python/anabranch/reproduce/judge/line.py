@@ -68,11 +68,18 @@ class Line:
     """Whether the claim is this project's, of no publication."""
     timed: bool = False
     """Whether `value` is a time on this machine, which no seed repeats."""
+    turned_by: tuple[str, ...] | None = None
+    """Mutations of the study's load balancers under which the verdict is another; None where none was tried."""
 
     @property
     def counted(self) -> bool:
         """Whether the verdict counts; a number that is published once counts once, and one of our own nowhere."""
         return not self.repeats and not self.own
+
+    @property
+    def turns(self) -> str:
+        """Mutations that turn the verdict, in words; `-` if none does, and empty where none was tried."""
+        return "" if self.turned_by is None else ", ".join(self.turned_by) or "-"
 
     @property
     def reason(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ def document(
     """Groups, each with the folder of its report, the number of each verdict and of each check, and all claims.
 
     A number that is published once counts once. `contradictions` are claims of quick runs on which the record of a full
-    run says the opposite.
+    run says the opposite. `mutations` has the verdicts of each study with one mechanism broken.
     """
     lines = [line for one in evaluated for line in one.lines]
     return {
@@ -45,4 +46,13 @@ def document(
             for one in opposed
         ],
         "claims": [record(line) for line in lines],
+        "mutations": {
+            one.group.label: {
+                "note": one.mutations.note,
+                "mutations": dict(one.mutations.mutations),
+                "claims": [{**asdict(claim), "turned_by": list(claim.turned_by)} for claim in one.mutations.claims],
+            }
+            for one in evaluated
+            if one.mutations is not None
+        },
     }

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from anabranch.reproduce.judge.line import AGREES, CHECKS, FAILS, KINDS, RANKS, Line
 from anabranch.reproduce.session import Evaluated
 
+TURNS, UNTURNED, UNTRIED = "agrees and turns", "agrees, no mutation turns it", "agrees, none tried"
+AGREEING = (TURNS, UNTURNED, UNTRIED)
+"""Verdicts that agree: with the mechanism, whatever the mechanism does, and where no mechanism was broken."""
 SHOWN = (AGREES, RANKS)
 """Verdicts with which a main claim shows here."""
 
@@ -55,6 +58,18 @@ class Overview:
         return f"{claims}{more}: {_counts(self.kinds, KINDS)}"
 
     @property
+    def standings(self) -> Counter[str]:
+        """Verdicts that count, those that agree by whether some mutation turns them."""
+        return Counter(_standing(line) for line in self.counted)
+
+    @property
+    def tried(self) -> str:
+        """How far agreement is with the mechanism, in a line; empty where no mutation was tried."""
+        if all(line.turned_by is None for line in self.counted):
+            return ""
+        return f"with a mechanism broken on purpose: {_counts(self.standings, AGREEING)}"
+
+    @property
     def checked(self) -> str:
         """Ours against theory in a line."""
         return f"ours against theory: {_counts(self.checks, CHECKS)}"
@@ -76,6 +91,12 @@ def papers(evaluated: Iterable[Evaluated]) -> list[Overview]:
     for one in evaluated:
         by_paper.setdefault(one.group.paper, []).extend(one.lines)
     return [Overview(name, lines) for name, lines in by_paper.items()]
+
+
+def _standing(line: Line) -> str:
+    if line.kind != AGREES:
+        return line.kind
+    return UNTRIED if line.turned_by is None else TURNS if line.turned_by else UNTURNED
 
 
 def _counts(numbers: Counter[str], order: Sequence[str]) -> str:

@@ -17,8 +17,9 @@ from matplotlib.figure import Figure
 from anabranch.files.atomic_file import write_whole
 from anabranch.report.page.csv_text import csv_text
 from anabranch.report.plot.style import save, svg
-from anabranch.reproduce.judge.line import Line
+from anabranch.reproduce.judge.line import FAILS, Line
 from anabranch.reproduce.pages.drawing import figures
+from anabranch.reproduce.pages.mutation_table import counted, unseen, word
 from anabranch.reproduce.pages.overview import papers
 from anabranch.reproduce.pages.table import NOTES, chosen, remarks
 from anabranch.reproduce.session import Evaluated
@@ -26,7 +27,7 @@ from anabranch.reproduce.session import Evaluated
 COLUMNS = (
     "group", "id", "what", "where", "compare", "fixed", "main", "counted", "chosen", "unit", "paper", "paper_low",
     "paper_high", "ours", "value", "low", "high", "repeated", "seeds", "needed", "fair", "timed", "check", "checked_by",
-    "theory", "theory_low", "theory_high", "trials_low", "trials_high", "kind", "because",
+    "theory", "theory_low", "theory_high", "trials_low", "trials_high", "kind", "because", "turns",
 )  # fmt: skip
 ABSENT = "NA"
 """What a column of verdicts.csv holds where a claim has no such value."""
@@ -66,6 +67,7 @@ def record(line: Line) -> dict[str, Any]:
     return plain | {
         "chosen": dict(line.chosen),
         "counted": line.counted,
+        "turns": line.turns,
         "theory": oracle.value if oracle else None,
         "theory_low": oracle.low if oracle else None,
         "theory_high": _finite(oracle.high) if oracle else None,
@@ -101,6 +103,10 @@ def _page(
         studies=evaluated,
         remarks=remarks,
         chosen=chosen,
+        word=word,
+        counted=counted,
+        unseen=unseen,
+        fails=FAILS,
         name=lambda words: words.replace(" ", "-"),
         # Made by templates of the backends, which escape what they are given.
         details=[Markup(text) for one in evaluated if (text := one.evidence.details())],

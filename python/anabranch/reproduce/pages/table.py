@@ -82,6 +82,8 @@ def _show_paper(paper: Overview, whole: bool, console: Console) -> None:
     """Counts, main claims (those that repeat a number only where `whole`), and where ours is wrong."""
     console.print(Text(f"\n{paper.name}", style="bold").append(f"  {paper.verdicts}", style="not bold"))
     console.print(Text(f"{paper.checked}"))
+    if paper.tried:
+        console.print(Text(paper.tried))
     if paper.headline:
         console.print(Text(paper.headline))
     for line in [line for line in paper.main if line.counted or whole]:
@@ -123,10 +125,11 @@ def _show_claims(one: Evaluated, console: Console) -> None:
 
 
 def remarks(line: Line) -> list[str]:
-    """Reason of a verdict, the settings that were chosen knowing the answer, and where the number counts."""
+    """Reason of a verdict, what was chosen knowing the answer, where the number counts, and which mutations turn it."""
     known = f"chosen knowing the answer: {', '.join(line.chosen)}" if line.chosen else ""
     once = f"the number counts at {line.repeats}" if line.repeats else "a claim of no publication" if line.own else ""
-    return [text for text in (line.reason, "; ".join(filter(None, (known, once)))) if text]
+    turns = f"turns if broken: {line.turns}" if line.turns else ""
+    return [text for text in (line.reason, "; ".join(filter(None, (known, once))), turns) if text]
 
 
 def chosen(lines: Iterable[Line]) -> dict[str, str]:

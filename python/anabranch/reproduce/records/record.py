@@ -26,6 +26,8 @@ from anabranch.reproduce.claims.group import FILE, Group
 
 FOLDER = "record"
 MANIFEST = "record.json"
+MUTATIONS = "mutations.json"
+"""File of `mutation_record`, which a new record leaves as it is."""
 UNRELATED = ("quick", "title", "code")
 """Keys of a study's file that do not change what a full run measures: where its code stands does not, either."""
 HASH_CHARACTERS = 12
@@ -122,8 +124,10 @@ def keep(group: Group, parts: Mapping[str, bytes]) -> Path:
         "model_version": MODEL_VERSION,
         "date": datetime.date.today().isoformat(),
     }
+    mutations = group.folder / FOLDER / MUTATIONS
+    beside = {MUTATIONS: mutations.read_bytes()} if mutations.is_file() else {}
     with written_whole(group.folder / FOLDER) as folder:
-        for name, content in {**parts, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}.items():
+        for name, content in {**beside, **parts, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}.items():
             (folder / name).write_bytes(content)
     return group.folder / FOLDER
 

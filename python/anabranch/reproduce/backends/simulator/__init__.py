@@ -11,7 +11,8 @@ from anabranch.reproduce.backends.simulator.measured import read_simulated
 from anabranch.reproduce.claims.measure import CellMeasure
 
 if TYPE_CHECKING:
-    from anabranch.reproduce.backends.backend import Context
+    from anabranch.reproduce.backends.backend import Context, Prepared
+    from anabranch.reproduce.backends.simulator.mutated import MutatedStudy
     from anabranch.reproduce.backends.simulator.simulate import SimulatorStudy
     from anabranch.reproduce.claims.group import Group
     from anabranch.reproduce.records.record import Record
@@ -33,6 +34,14 @@ class Simulator(CellBackend):
         from anabranch.reproduce.backends.simulator.simulate import CELLS, prepare
 
         return prepare(group, output / CELLS, quick)
+
+    def mutated(self, prepared: Prepared) -> MutatedStudy | None:
+        """A study under the mutations of the load balancers of its cells."""
+        from anabranch.reproduce.backends.simulator.mutated import mutated
+        from anabranch.reproduce.backends.simulator.simulate import SimulatorStudy
+
+        assert isinstance(prepared, SimulatorStudy)
+        return mutated(prepared)
 
     def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
         """Runs some cells of a record again."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,13 +53,7 @@ class SimulatorStudy:
     @cached_property
     def announcement(self) -> Announcement:
         """Cells and time; many flow lists are drawn to foresee it."""
-        missing, cells = len(self.sweep.missing), len(self.sweep.jobs)
-        unknown = f", {len(self.sweep.refused)} of schemes that there are not" if self.sweep.refused else ""
-        done = [folder for folder in self.sweep.jobs if read_manifest(folder) is not None]
-        foreseen = forecast(self.sweep.missing, done)
-        time = f": about {coarse_duration(foreseen.seconds)}" if missing else ""
-        text = f"{self.group.label}: {cells} cells, {cells - missing} complete, {missing} to run{time}{unknown}"
-        return Announcement(text, foreseen.seconds, missing > 0, foreseen.measured)
+        return announce(self.group.label, self.sweep)
 
     def run(self, context: Context) -> CellEvidence:
         """Runs what is missing, and measures. A cell that cannot be run is reported, and the others go on.
@@ -78,14 +72,7 @@ class SimulatorStudy:
     def measure(self, context: Context) -> Cells:
         """Runs what is missing, and measures every cell; see `run`."""
         check_writable(self.sweep.folder)
-        failed: dict[str, str] = {}
-
-        def hear(job: Job, error: AnabranchError) -> None:
-            failed[job.folder.name] = str(error)
-            context.report(f"not run: {error}")
-
-        with SweepProgress(self.group.label, len(self.sweep.missing), context.quiet) as watch:
-            run_local(self.sweep.missing, context.command, watch, hear)
+        failed = run_cells(self.group.label, self.sweep.missing, context)
         cells = collect(self.sweep, self.whole, self.expected.quantities, failed, context.quiet)
         for cell, reason in cells.missing.items():
             cells.missing[cell] = _shortened(reason)
@@ -107,6 +94,30 @@ def prepare(group: Group, runs: Path, quick: bool) -> SimulatorStudy:
         raise AnabranchError(f"{file}:{line}: seeds: {len(whole.seeds)}: claims need {LEAST_SEEDS} at least")
     sweep = resolve(study, runs, lambda message: SCHEME_MISSING.search(message) is not None)
     return SimulatorStudy(group, expected, whole, sweep)
+
+
+def announce(label: str, sweep: Sweep) -> Announcement:
+    """Cells of a sweep and their time, under a name."""
+    missing, cells = len(sweep.missing), len(sweep.jobs)
+    unknown = f", {len(sweep.refused)} of schemes that there are not" if sweep.refused else ""
+    done = [folder for folder in sweep.jobs if read_manifest(folder) is not None]
+    foreseen = forecast(sweep.missing, done)
+    time = f": about {coarse_duration(foreseen.seconds)}" if missing else ""
+    text = f"{label}: {cells} cells, {cells - missing} complete, {missing} to run{time}{unknown}"
+    return Announcement(text, foreseen.seconds, missing > 0, foreseen.measured)
+
+
+def run_cells(label: str, jobs: Sequence[Job], context: Context) -> dict[str, str]:
+    """Runs cells; returns why some could not be run, by the name of their folder."""
+    failed: dict[str, str] = {}
+
+    def hear(job: Job, error: AnabranchError) -> None:
+        failed[job.folder.name] = str(error)
+        context.report(f"not run: {error}")
+
+    with SweepProgress(label, len(jobs), context.quiet) as watch:
+        run_local(jobs, context.command, watch, hear)
+    return failed
 
 
 def collect(
