@@ -180,6 +180,20 @@ def measure(**given: Any) -> Any:
     return read_measure({"quantity": "fct", **{key.rstrip("_"): value for key, value in given.items()}}, CLASSES)
 
 
+def test_a_growth_is_divided_by_another() -> None:
+    cells = values(EVEN | {("bad", 0.8): [12.0, 12.0]})
+    grown = {"of": {"scheme": "bad", "traffic.load": 0.8}, "over": {"scheme": "bad", "traffic.load": 0.2}}
+    other = {"of": {"scheme": "good", "traffic.load": 0.8}, "over": {"scheme": "good", "traffic.load": 0.2}}
+    made = evaluate(measure(**grown, beside=other), cells)
+    # 6 and 6 beside 1 and 3.
+    assert made.mean is not None
+    assert made.mean.value == pytest.approx(math.sqrt(6 * 2))
+    with pytest.raises(ValueError, match="beside"):
+        measure(**grown, beside={"of": "good"})
+    with pytest.raises(ValueError, match="beside"):
+        measure(**grown, beside=other, as_="difference")
+
+
 def test_pairs_of_the_same_seed_and_point_are_compared() -> None:
     found = evaluate(measure(of="bad", over="good", as_="ratio", across="each"), values())
     # 2 and 2 at load 0.2; 4 and 2 at load 0.8, whose geometric mean is the root of 8.
