@@ -180,20 +180,6 @@ def measure(**given: Any) -> Any:
     return read_measure({"quantity": "fct", **{key.rstrip("_"): value for key, value in given.items()}}, CLASSES)
 
 
-def test_a_growth_is_divided_by_another() -> None:
-    cells = values(EVEN | {("bad", 0.8): [12.0, 12.0]})
-    grown = {"of": {"scheme": "bad", "traffic.load": 0.8}, "over": {"scheme": "bad", "traffic.load": 0.2}}
-    other = {"of": {"scheme": "good", "traffic.load": 0.8}, "over": {"scheme": "good", "traffic.load": 0.2}}
-    made = evaluate(measure(**grown, beside=other), cells)
-    # 6 and 6 beside 1 and 3.
-    assert made.mean is not None
-    assert made.mean.value == pytest.approx(math.sqrt(6 * 2))
-    with pytest.raises(ValueError, match="beside"):
-        measure(**grown, beside={"of": "good"})
-    with pytest.raises(ValueError, match="beside"):
-        measure(**grown, beside=other, as_="difference")
-
-
 def test_pairs_of_the_same_seed_and_point_are_compared() -> None:
     found = evaluate(measure(of="bad", over="good", as_="ratio", across="each"), values())
     # 2 and 2 at load 0.2; 4 and 2 at load 0.8, whose geometric mean is the root of 8.
@@ -467,20 +453,6 @@ def test_a_theory_that_fails_voids_the_claims_that_name_it(tmp_path: Path, betwe
     (claim,) = load_expected(tmp_path).claims
     line = judge("p/f", claim, CellEvidence(values(EVEN)))
     assert (line.kind, "time of bad: 2.00" in line.checked_by) == (kind, True)
-
-
-@pytest.mark.parametrize(("across", "kind"), [("mean", AGREES), ("least", AGREES), ("most", VOID), ("each", VOID)])
-def test_a_theory_holds_at_the_points_that_it_names(tmp_path: Path, across: str, kind: str) -> None:
-    text = (
-        'paper = 1.5\ncompare = "value"\ntolerance = 2\ntheory = "twice"\nmeasure = { quantity = "fct", of = "good" }'
-    )
-    theory = THEORY.replace("BETWEEN", "1, 1.6").replace(
-        '"bad", at = { traffic.load = 0.2 }', f'"good", across = "{across}"'
-    )
-    (tmp_path / "expected.toml").write_text(HEAD + text + theory)
-    (claim,) = load_expected(tmp_path).claims
-    # 1 at load 0.2, 2 at 0.8.
-    assert judge("p/f", claim, CellEvidence(values(EVEN | {("good", 0.8): [2.0, 2.0]}))).kind == kind
 
 
 def test_a_run_that_passes_a_bound_voids_its_claims(tmp_path: Path) -> None:
