@@ -455,20 +455,6 @@ def test_a_theory_that_fails_voids_the_claims_that_name_it(tmp_path: Path, betwe
     assert (line.kind, "time of bad: 2.00" in line.checked_by) == (kind, True)
 
 
-@pytest.mark.parametrize(("across", "kind"), [("mean", AGREES), ("least", AGREES), ("most", VOID), ("each", VOID)])
-def test_a_theory_holds_at_the_points_that_it_names(tmp_path: Path, across: str, kind: str) -> None:
-    text = (
-        'paper = 1.5\ncompare = "value"\ntolerance = 2\ntheory = "twice"\nmeasure = { quantity = "fct", of = "good" }'
-    )
-    theory = THEORY.replace("BETWEEN", "1, 1.6").replace(
-        '"bad", at = { traffic.load = 0.2 }', f'"good", across = "{across}"'
-    )
-    (tmp_path / "expected.toml").write_text(HEAD + text + theory)
-    (claim,) = load_expected(tmp_path).claims
-    # 1 at load 0.2, 2 at 0.8.
-    assert judge("p/f", claim, CellEvidence(values(EVEN | {("good", 0.8): [2.0, 2.0]}))).kind == kind
-
-
 def test_a_run_that_passes_a_bound_voids_its_claims(tmp_path: Path) -> None:
     text = 'paper = 2\ncompare = "value"\ntolerance = 0.2\nmeasure = { quantity = "fct", of = "bad", P }'
     (tmp_path / "expected.toml").write_text(HEAD + text.replace("P", "at = { traffic.load = 0.2 }"))

@@ -95,10 +95,18 @@ def of_costs(study: Study, by_load: Sequence[Cost], by_paths: Sequence[Cost]) ->
             for quantity, of in quantities.items():
                 name = f"{experiment}/{technique.label}/{quantity}"
                 values[name] = _mean([of(cost) for cost in own])
-                values[f"{name}@first"], values[f"{name}@last"] = of(own[0]), of(own[-1])
+                first, last = values[f"{name}@first"], values[f"{name}@last"] = of(own[0]), of(own[-1])
+                values[f"{name}@growth"] = _growth(first, last)
                 for cost in own:
                     values[f"{name}@{cost.connections if experiment == 'cost-load' else cost.paths}"] = of(cost)
     return values
+
+
+def _growth(first: Single, last: Single) -> Single:
+    """How many times the first the last is, at its least and at its most."""
+    if first.low is None or first.high is None or last.low is None or last.high is None:
+        return Single(last.value / first.value)
+    return Single(last.value / first.value, last.low / first.high, last.high / first.low)
 
 
 def of_changes(costs: Sequence[ChangeCost]) -> dict[str, Single]:

@@ -55,7 +55,7 @@ class CellEvidence:
         """Other schemes of the axis, each with the same measure of its own."""
         own, over = measure.of.get(SCHEME_AXIS), measure.over
         # One scheme alone, or at two values of another axis.
-        if own is None or (over is not None and over.get(SCHEME_AXIS) != own):
+        if own is None or measure.beside or (over is not None and over.get(SCHEME_AXIS) != own):
             return
         for scheme in self.cells.axes.get(SCHEME_AXIS, []):
             if scheme != own:

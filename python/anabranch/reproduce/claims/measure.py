@@ -62,6 +62,8 @@ class CellMeasure:
     worst_of: tuple[str, ...] = ()
     """Schemes in place of one in `of`: the one that is worst on average counts."""
     over: Labels | None = None
+    beside: tuple[Labels, Labels] | None = None
+    """Second pair, whose ratio divides that of the first."""
     form: str = "value"
     at: dict[str, list[Any]] = field(default_factory=dict)
     """Axes that are held, with the values that count."""
@@ -69,6 +71,11 @@ class CellMeasure:
     along: tuple[str, ...] = ()
     order: list[list[Any]] = field(default_factory=list)
     """Ranks of the scheme axis, best first; those of one list are not compared with one another."""
+
+    @property
+    def sides(self) -> list[Labels]:
+        """Cells that make one number: one, a pair, or two pairs."""
+        return [self.of, *([] if self.over is None else [self.over]), *(self.beside or ())]
 
     @property
     def lower_is_better(self) -> bool:
@@ -149,6 +156,9 @@ def read_measure(
     form = _known("as", given.get("as", "value" if over is None else "ratio"), FORMS)
     if (form == "value") != (over is None):
         raise ValueError(f"measure: as = `{form}`: {'name cells in over' if over is None else 'leave over out'}")
+    beside = given.get("beside")
+    if beside is not None and (set(beside) != {"of", "over"} or form not in ("ratio", "reduction", "increase")):
+        raise ValueError("measure: beside: give `of` and `over`, and a form of the measure that is a ratio")
     order = [one if isinstance(one, list) else [one] for one in given.get("order", [])]
     if order and quantity.name not in LOWER_IS_BETTER:
         raise ValueError(f"measure: order: nobody is better by `{quantity.name}`")
@@ -161,6 +171,7 @@ def read_measure(
         of={} if several else _labels(of),
         worst_of=tuple(of) if several else (),
         over=over,
+        beside=None if beside is None else (_labels(beside["of"]), _labels(beside["over"])),
         form=form,
         at={axis: value if isinstance(value, list) else [value] for axis, value in by_axis(given.get("at", {}))},
         across=_known("across", given.get("across", "mean"), ACROSS),

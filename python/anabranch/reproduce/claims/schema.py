@@ -189,6 +189,12 @@ CELL_MEASURE = (
     ),
     Key("over", "text or table", "Cells to compare with. Cells are paired by seed and by the axes that neither names."),
     Key(
+        "beside",
+        "table",
+        "Second pair of cells, `{ of = ..., over = ... }`, by whose ratio that of the first is divided: a growth "
+        "beside another.",
+    ),
+    Key(
         "as",
         "text",
         "`value`, or with `over`: `ratio`, `reduction` (percent smaller), `increase` (percent larger), `difference`. "

@@ -53,7 +53,7 @@ def _evaluated(measure: CellMeasure, cells: Cells) -> Estimates:
     broken: list[str] = []
     by_point: list[tuple[Labels, dict[int, float]]] = []
     left = flows = 0
-    sides = [measure.of] if measure.over is None else [measure.of, measure.over]
+    sides = measure.sides
     for point in _points(measure, cells, missing):
         by_seed: dict[int, float] = {}
         for seed in cells.seeds:
@@ -89,10 +89,13 @@ def _evaluated(measure: CellMeasure, cells: Cells) -> Estimates:
 
 
 def _paired(measure: CellMeasure, numbers: Sequence[float]) -> float:
-    """One cell's number, or what a pair comes to: as a ratio still where that is what is averaged."""
+    """One cell's number, or what a pair or two come to: as a ratio still where that is what is averaged."""
     if measure.over is None:
         return numbers[0]
-    return numbers[0] / numbers[1] if measure.relative else numbers[0] - numbers[1]
+    if not measure.relative:
+        return numbers[0] - numbers[1]
+    ratio = numbers[0] / numbers[1]
+    return ratio / (numbers[2] / numbers[3]) if measure.beside else ratio
 
 
 def _along(
@@ -134,8 +137,8 @@ def _estimate(measure: CellMeasure, numbers: Sequence[float], point: Labels) -> 
 
 def _points(measure: CellMeasure, cells: Cells, missing: list[str]) -> Iterable[Labels]:
     """Every combination of the axes that are not compared."""
-    compared = {**measure.of, **(measure.over or {})}
-    for labels in [measure.of, measure.over or {}]:
+    compared = {axis for side in measure.sides for axis in side}
+    for labels in measure.sides:
         for axis, label in labels.items():
             if not _known(axis, label, cells, missing):
                 return
