@@ -64,7 +64,13 @@ fn is_excused(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> bool {
     let trimmed = outcome.ports.iter().any(|record| record.trimmed_packets > 0);
     flows.iter().zip(&outcome.flows).any(|(flow, record)| {
         match &settings.transports[usize::from(flow.transport)] {
-            Transport::Udp(_) => false,
+            // Wino cuts slices anew where a rate changes; a leaf has no path then for what hosts marked before, and nothing
+            // sends a datagram again.
+            Transport::Udp(_) => {
+                let scheme = settings.balancing.scheme.get();
+                outcome.totals.lost_packets > 0
+                    && scheme.is_some_and(|scheme| scheme.descriptor().name == "wino")
+            }
             // A timeout that is shorter than a wait in queues calls lost what is not: TCP's until it has measured a round
             // trip, RoCE's as its cards have it. UEC's default knows the fabric and has no excuse.
             Transport::Tcp(tcp) | Transport::Mptcp(Mptcp { tcp, .. }) => {
