@@ -16,10 +16,10 @@ from anabranch.reproduce.backends.unrecorded import unrecorded
 from anabranch.reproduce.claims.claim import LEAST_SEEDS, Expected
 from anabranch.reproduce.claims.claims_file import load_expected
 from anabranch.reproduce.claims.group import Group
+from anabranch.reproduce.judge import turns_record
 from anabranch.reproduce.judge.judge import judge
 from anabranch.reproduce.judge.line import FAILS, Line
 from anabranch.reproduce.judge.turns import MutationTable, compare
-from anabranch.reproduce.records import mutation_record
 from anabranch.reproduce.records.record import identity, keep, recorded
 from anabranch.reproduce.records.spot_check import SpotCheck
 from anabranch.simulate.study.local import cores
@@ -143,7 +143,7 @@ def record_mutations(evaluated: Sequence[Evaluated], report: Callable[[str], Non
     """
     for one in evaluated:
         if one.mutations is not None:
-            report(f"recorded: {mutation_record.keep(one.group, one.mutations, one.quick_note)}")
+            report(f"recorded: {turns_record.keep(one.group, one.mutations, one.quick_note)}")
 
 
 def _recalled(group: Group) -> Evaluated:
@@ -158,7 +158,7 @@ def _recalled(group: Group) -> Evaluated:
             "" if known.study == identity(group) else "; study.toml has changed since"
         )
     lines = [judge(group.label, claim, evidence, LEAST_SEEDS) for claim in expected.claims]
-    table = mutation_record.kept(group)
+    table = turns_record.kept(group)
     if table is not None:
         lines = table.marked(lines)
     return Evaluated(group, expected, evidence, lines, origin=origin, recorded=known is not None, mutations=table)

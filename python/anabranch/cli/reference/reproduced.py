@@ -58,7 +58,7 @@ def _mechanism(overview: Overview, recorded: Sequence[Evaluated]) -> str:
     """How much of the agreement is with the mechanism: verdicts counted by whether a mutation turns them."""
     kinds = (*AGREEING, RANKS, DIFFERS, UNDECIDED)
     text = f"\n## Agreement with the mechanism\n\n{MECHANISM}\n\n"
-    text += table(kinds, [[str(overview.standings[kind]) for kind in kinds]])
+    text += table(kinds, [[str(overview.agreement[kind]) for kind in kinds]])
     broken = {name: text for one in recorded if one.mutations for name, text in one.mutations.mutations.items()}
     turned = {name: sum(name in (line.turned_by or ()) for line in overview.counted) for name in broken}
     rows = [(code(name), sentence, str(turned[name])) for name, sentence in broken.items()]

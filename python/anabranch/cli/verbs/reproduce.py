@@ -47,7 +47,7 @@ def reproduce(
     recorded: Annotated[bool, typer.Option("--recorded", help="Full runs, from their records; nothing runs.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep a full run's numbers for `--recorded`.")] = False,
     mutations: Annotated[
-        bool, typer.Option("--mutations", help="Break each named mechanism on purpose, too: which verdicts turn?")
+        bool, typer.Option("--mutations", help="Break each named mechanism on purpose, and print which verdicts turn.")
     ] = False,
     spot_check: Annotated[
         int | None,

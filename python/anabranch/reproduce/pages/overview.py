@@ -58,16 +58,16 @@ class Overview:
         return f"{claims}{more}: {_counts(self.kinds, KINDS)}"
 
     @property
-    def standings(self) -> Counter[str]:
+    def agreement(self) -> Counter[str]:
         """Verdicts that count, those that agree by whether some mutation turns them."""
-        return Counter(_standing(line) for line in self.counted)
+        return Counter(_agreement(line) for line in self.counted)
 
     @property
     def tried(self) -> str:
         """How far agreement is with the mechanism, in a line; empty where no mutation was tried."""
         if all(line.turned_by is None for line in self.counted):
             return ""
-        return f"with a mechanism broken on purpose: {_counts(self.standings, AGREEING)}"
+        return f"with a mechanism broken on purpose: {_counts(self.agreement, AGREEING)}"
 
     @property
     def checked(self) -> str:
@@ -93,7 +93,7 @@ def papers(evaluated: Iterable[Evaluated]) -> list[Overview]:
     return [Overview(name, lines) for name, lines in by_paper.items()]
 
 
-def _standing(line: Line) -> str:
+def _agreement(line: Line) -> str:
     if line.kind != AGREES:
         return line.kind
     return UNTRIED if line.turned_by is None else TURNS if line.turned_by else UNTURNED

@@ -27,7 +27,7 @@ from anabranch.reproduce.claims.group import FILE, Group
 FOLDER = "record"
 MANIFEST = "record.json"
 MUTATIONS = "mutations.json"
-"""File of `mutation_record`, which a new record leaves as it is."""
+"""File of verdicts under mutations, which a new record leaves as it is."""
 UNRELATED = ("quick", "title", "code")
 """Keys of a study's file that do not change what a full run measures: where its code stands does not, either."""
 HASH_CHARACTERS = 12
