@@ -148,3 +148,22 @@ def test_a_packet_that_does_not_arrive_is_named() -> None:
     lossy = {"routing.balance": "dbb", "change.0.link": "S5-S6", "change.0.loss": 1.0}
     with pytest.raises(AnabranchError, match="dbb/cycle: a packet went by source to S1, S1 to S3, S3 to S5"):
         packets.paths(fabric, lossy, 1, 10, 1)
+
+
+def test_broken_order_turns_what_is_said_of_order_and_a_broken_share_everything() -> None:
+    (group,) = select(["dbb/cycle"])
+    context = Context((), True, print)
+    prepared = study.Cycle().prepare(group, quick=True, output=Path("runs"))
+    few = replace(prepared, settings=replace(prepared.settings, draws=2))
+    claims = few.expected.claims
+    turned = {
+        name: {claim.id for claim in claims if judge("dbb/cycle", claim, evidence).kind != AGREES}
+        for name, evidence in study.Cycle().mutated(few).run(context, few.run(context))
+    }
+    order, all_claims = {"III-D.1", "III-D.2"}, {claim.id for claim in claims}
+    assert turned == {
+        "random-order": order,
+        "blocks": order,
+        "random": all_claims,
+        "bandwidths-ignored": all_claims,
+    }

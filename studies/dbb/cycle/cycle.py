@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.files.errors import AnabranchError
-from anabranch.reproduce.backends.backend import Announcement, Context
+from anabranch.reproduce.backends.backend import Announcement, Context, Prepared
 from anabranch.reproduce.backends.cell_evidence import CellBackend, CellEvidence
 from anabranch.reproduce.backends.experiment_settings import read_study
 from anabranch.reproduce.claims.claim import Expected
@@ -26,6 +26,7 @@ from anabranch.reproduce.values.cells import Cells
 
 from . import oracle
 from .fabrics import DRAWN, PRINTED, Fabric, drawn, printed
+from .mutated import MutatedCycle
 from .packets import paths
 
 OUT_OF_TURN, BEYOND_QUOTA = Quantity("out of turn"), Quantity("beyond quota")
@@ -119,6 +120,11 @@ class Cycle(CellBackend):
         expected = load_expected(group.folder, quick, self.read_measure)
         settings, note = read_study(group.folder, Settings, quick)
         return CycleStudy(group, expected, settings, note)
+
+    def mutated(self, prepared: Prepared) -> MutatedCycle:
+        """A study under every mutation of its schemes."""
+        assert isinstance(prepared, CycleStudy)
+        return MutatedCycle(prepared)
 
     def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
         """Runs all cells of a record again, which takes no longer than some."""
