@@ -27,8 +27,7 @@ COMPARED = '["luopan", "random", "presto"]'
         (
             TABLE1,
             {
-                'stop.at = "120 ms"': 'stop.at = "20 ms"',
-                'traffic-of = ["load 0.3", "load 0.5", "long flows"]': 'traffic-of = ["long flows"]',
+                'stop.at = "120 ms"': 'stop.at = "60 ms"',
             },
         ),
     ],

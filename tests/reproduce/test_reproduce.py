@@ -73,7 +73,16 @@ def test_the_document_has_the_verdicts(where: Path) -> None:
     done = anabranch("reproduce", "paper", "--quick", "--output", "out", "--json", "-")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert list(found) == ["command", "made_by", "groups", "verdicts", "checks", "contradictions", "claims"]
+    assert list(found) == [
+        "command",
+        "made_by",
+        "groups",
+        "verdicts",
+        "checks",
+        "contradictions",
+        "claims",
+        "mutations",
+    ]
     results = str(Path("out") / "paper-quick")
     (group,) = found["groups"]
     small = "2 seeds, one load"

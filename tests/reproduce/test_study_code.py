@@ -133,7 +133,7 @@ def test_our_studies_leave_no_bytecode_and_run_as_modules(tmp_path: Path) -> Non
     )
     assert done.returncode == 0, done.stderr
     count, module, file = done.stdout.split()
-    assert (int(count), Path(file).is_relative_to(root)) == (7, True)
+    assert (int(count), Path(file).is_relative_to(root)) == (8, True)
     assert list((root / "anabranch" / "files").rglob("__pycache__"))
     studies = root / "anabranch" / "files" / "project" / "studies"
     assert list((studies / "wino").rglob("*.py"))

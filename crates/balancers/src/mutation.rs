@@ -115,7 +115,7 @@ pub static MUTATIONS: [Mutation; 18] = [
         balancers: &["luopan"],
         broken: "Probes are sent and answered, but each flowcell draws its path at random.",
         apply: |balancing| {
-            change(balancing, |luopan: &mut Luopan| luopan.sampling.preference = Sample::Ignored)
+            change(balancing, |luopan: &mut Luopan| luopan.sampling.preference = Sample::Ignored);
         },
     },
     Mutation {

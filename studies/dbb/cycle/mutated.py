@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from anabranch.reproduce.backends.backend import Announcement, Context, Evidence
 from anabranch.simulate.load_balancers import Mutation, schemes
 
-if TYPE_CHECKING:
-    from .cycle import CycleStudy
+from .cycle_study import CycleStudy
 
 BALANCE, MUTATION = "routing.balance", "routing.mutation"
 
