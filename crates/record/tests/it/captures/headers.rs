@@ -101,7 +101,9 @@ proptest! {
         prop_assert_eq!(tcp.ack.then_some(tcp.acknowledgment_number), ack);
         prop_assert_eq!(tcp.syn, matches!(packet.kind, Kind::Syn | Kind::SynAck));
         prop_assert_eq!(tcp.ece, packet.marks & marks::ECHO != 0);
-        prop_assert_eq!(tcp.cwr, packet.marks & marks::REDUCED != 0);
+        // Of an acknowledgement the bit says that its first block is of a duplicate.
+        let duplicates = usize::from(packet.kind == Kind::Ack && packet.marks & marks::DUPLICATE != 0);
+        prop_assert_eq!(tcp.cwr, packet.marks & marks::REDUCED != 0 && duplicates == 0);
 
         let options: Vec<_> = tcp.options_iterator().collect::<Result<_, _>>().unwrap();
         let room = (framing.header_bytes - 58).min(40);
@@ -109,7 +111,8 @@ proptest! {
             Kind::Ack | Kind::SynAck => (0, packet.stamp_ns),
             _ => (packet.stamp_ns, 0),
         };
-        let blocks = packet.sack.iter().take_while(|block| block.end != 0).count();
+        let others = packet.sack.iter().skip(duplicates).take_while(|block| block.end != 0).count();
+        let blocks = duplicates + others;
         let stamped = options.contains(&TcpOptionElement::Timestamp(stamps.0, stamps.1));
         prop_assert_eq!(stamped, room >= if tcp.syn || blocks > 0 { 24 } else { 12 });
         let negotiated = options.contains(&TcpOptionElement::SelectiveAcknowledgementPermitted)
