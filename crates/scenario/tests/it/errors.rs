@@ -72,7 +72,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[routing]\nbalance = \"dbb\"\nmutation = \"culprits-move\"",
-            "s.toml:3: routing.mutation: `culprits-move` breaks tdlb, and another load balancer runs; use one of random-order, blocks, random, bandwidths-ignored",
+            "s.toml:3: routing.mutation: `culprits-move` breaks tdlb, and another load balancer runs; known here: random-order, blocks, random, bandwidths-ignored",
         ),
         (
             "[routing]\nbalance = \"random\"\nmutation = \"gravity-equal\"",
