@@ -148,9 +148,9 @@ impl Rack {
         }
     }
 
-    /// Whether a copy of what was sent before is in the network.
-    pub(super) fn has_copies(&self) -> bool {
-        self.sent.iter().any(|sent| sent.again)
+    /// Whether a copy of what was sent before, and is not acknowledged below `una`, is in the network.
+    pub(super) fn has_copies(&self, una: u64) -> bool {
+        self.sent.iter().any(|sent| sent.again && sent.span.end > una)
     }
 
     /// Section 6.2.4: a recovery ends.
@@ -201,6 +201,30 @@ impl Rack {
         board.lose_all(una, next);
         for sent in &self.sent {
             board.sent_again(sent.span.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duplicates_of_a_round_trip_widen_the_window_once_and_sixteen_recoveries_narrow_it() {
+        let mut rtt = Rtt::default();
+        rtt.measure(400);
+        let mut rack = Rack::default();
+        rack.arrived_twice(0, 10);
+        assert_eq!(rack.window_ps(&rtt, true), 0, "no reordering was seen");
+        rack.reordered();
+        assert_eq!(rack.window_ps(&rtt, true), 100);
+        for (una, window_ps) in [(0, 200), (19, 200), (20, 300), (39, 300), (40, 400), (60, 400)] {
+            rack.arrived_twice(una, una + 20);
+            assert_eq!(rack.window_ps(&rtt, true), window_ps, "{una}: at most a round trip");
+        }
+        for recovery in 1..=16 {
+            rack.recovered();
+            assert_eq!(rack.window_ps(&rtt, true), if recovery < 16 { 400 } else { 100 }, "{recovery}");
         }
     }
 }

@@ -157,3 +157,22 @@ impl Scoreboard {
         self.lost.first().is_some_and(|lost| lost.start <= una)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SackBlock;
+
+    #[test]
+    fn a_report_of_a_duplicate_hides_no_block_behind_it() {
+        // The duplicate ends where the acknowledgement does: its end is at distance zero.
+        let blocks = [500..1000, 1500..2000].map(|bytes| SackBlock::of(&bytes, 1000));
+        let packet = Packet {
+            seq: 1000,
+            marks: marks::DUPLICATE,
+            sack: [blocks[0], blocks[1], SackBlock::default()],
+            ..Packet::default()
+        };
+        assert_eq!(Scoreboard::default().absorb(&packet, 1000, 5000), 500);
+    }
+}

@@ -111,7 +111,7 @@ impl Sender {
         let needless = match state {
             State::Open => undo.all_twice(),
             State::Reduced => false,
-            State::Recovery => undo.all_twice() || late && !(partial && rack.has_copies()),
+            State::Recovery => undo.all_twice() || late && !(partial && rack.has_copies(una)),
             State::Loss => undo.all_twice() || late,
         };
         if !needless {

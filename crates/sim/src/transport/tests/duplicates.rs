@@ -105,21 +105,44 @@ fn a_needless_reduction_is_taken_back() {
 
 #[test]
 fn an_answer_to_the_first_copy_takes_a_timeout_back() {
-    // The acknowledgements of a whole window come later than the timeout of 10 ms.
+    // The last twenty segments come later than the timeout of 10 ms, and copies never do, so that nothing arrives twice.
     let ended = |tcp: Tcp| {
         let mut wire = Wire::new(tcp, |packet| {
-            let slow = packet.kind == Kind::Data
-                && packet.marks & marks::RETRANSMITTED == 0
-                && packet.seq / MSS >= 20;
-            if slow { Fate::Late(11 * MS) } else { Fate::Arrives }
+            let again = packet.marks & marks::RETRANSMITTED != 0;
+            match packet.kind == Kind::Data && packet.seq / MSS >= 20 {
+                true if again => Fate::Lost,
+                true => Fate::Late(11 * MS),
+                false => Fate::Arrives,
+            }
         });
         wire.start(40 * MSS);
         wire.run();
-        assert_eq!(wire.sender.counters().timeouts, 1);
-        wire.sender.threshold_bytes()
+        let counters = wire.sender.counters();
+        assert_eq!(counters.timeouts, 1);
+        (wire.sender.threshold_bytes(), counters.retransmitted_packets)
     };
-    assert_eq!(ended(linux()), u64::MAX);
-    assert!(ended(Tcp { dsack: false, ..linux() }) < u64::MAX);
+    // What the timeout gave up for lost is not sent again once it is known to be late.
+    assert_eq!(ended(linux()), (u64::MAX, 1));
+    assert!(ended(Tcp { dsack: false, ..linux() }).0 < u64::MAX);
+}
+
+#[test]
+fn a_recovery_is_taken_back_once_no_copy_is_under_way() {
+    // Both are sent at 100 us and again at 200; what answers to the first copies comes at 290 and 295.
+    let mut wire = Wire::new(linux(), |packet| {
+        let first = packet.kind == Kind::Data && packet.marks & marks::RETRANSMITTED == 0;
+        match packet.seq / MSS {
+            30 if first => Fate::Late(90 * US),
+            34 if first => Fate::Late(95 * US),
+            _ => Fate::Arrives,
+        }
+    });
+    wire.start(200 * MSS);
+    wire.run_until(292 * US);
+    assert_eq!(wire.sender.counters().retransmitted_packets, 2);
+    assert!(wire.sender.threshold_bytes() < u64::MAX, "the copy of the second is under way");
+    wire.run_until(297 * US);
+    assert_eq!(wire.sender.threshold_bytes(), u64::MAX);
 }
 
 #[test]
