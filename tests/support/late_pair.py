@@ -20,6 +20,7 @@ from support.lab_pair import lacking
 from support.needs import brings
 
 LINK = Path(__file__).with_name("late_link.py")
+DEVICE = Path("/dev/net/tun")
 
 
 @brings("root")
@@ -30,6 +31,8 @@ def late_pair(
     """Packets of the first wait for the rate; both ways each draws one of two delays by a fair coin."""
     if why := lacking():
         pytest.skip(why)
+    if not DEVICE.exists():
+        pytest.skip(f"{DEVICE} is missing")
     mark = uuid.uuid4().hex[:8]
     names = [f"late-{mark}-{end}" for end in "ab"]
     link = None

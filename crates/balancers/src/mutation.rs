@@ -1,5 +1,5 @@
 //! Mutations: mechanisms of load balancers that can be broken on purpose, so that a study shows which of its verdicts see
-//! them. Each changes the parameters before a run begins; a run without one pays nothing.
+//! them. Each changes the parameters before a run begins.
 
 use crate::GravityRule;
 use crate::choice::{Balancing, Table};
