@@ -137,8 +137,8 @@ import each other by relative imports (`from .cases import CASES`), and of anabr
 {table(("the class inherits", "it says"), OWN.items())}
 `backend` is `"lab"` for a lab, otherwise a name of the study's own. Such studies: `dbb/lab`, `valo/lab`,
 `valo/lab-fct`, `wino/lab` and `wino/lab-meters` (labs), `wino/fig4` (meters of the simulator), `dbb/cycle`
-(packets one by one, against the paper's own order), `valo/splitting` (weights and connections split without a network;
-[its page](../studies/valo/splitting/README.md) has its keys and measures).
+(packets one by one, against the paper's own order), `luopan/reuse` (balls into bins), `valo/splitting` (weights and
+connections split without a network; [its page](../studies/valo/splitting/README.md) has its keys and measures).
 
 ## expected.toml
 

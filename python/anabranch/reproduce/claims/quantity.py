@@ -32,6 +32,8 @@ UNITS = {
     "packet deviation": "",
     "out of turn": "%",
     "beyond quota": "%",
+    "balls beyond the mean": "",
+    "empty bins": "%",
 }
 """Every quantity, with its unit."""
 
@@ -60,6 +62,7 @@ class Quantity:
     these sizes: 1 if each flow drew its port by the weights, more if shares are others, less if flows are dealt out.
     `packet deviation` is the same of packets: 1 if each packet drew its port by the weights. `out of turn` is the part
     of the packets that took another next hop than a plan has for them, `beyond quota` what links carried beyond it.
+    Where balls go into bins, `balls beyond the mean` are those of the fullest bin, and `empty bins` have none.
     `share of flows` is the class' part of all flows. `reordered`, `retransmitted` and `marked` are parts of the
     segments, `dropped` of the frames, and `policed` is the part of the frames that something before a port refused, as
     a meter does. `triple duplicates` are the times that a third duplicate acknowledgement in a row arrived, by segments
