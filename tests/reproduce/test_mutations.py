@@ -276,5 +276,8 @@ def test_the_status_says_that_ours_is_wrong(tmp_path: Path, monkeypatch: pytest.
     done = anabranch("reproduce", "paper/fig1", "--output", "out")
     assert done.returncode == 1, done.stderr
     assert "ours is wrong" in done.stdout
+    silent = anabranch("reproduce", "paper/fig1", "--quiet", "--output", "out")
+    assert (silent.returncode, silent.stdout) == (1, "")
+    assert "paper/fig1: a check of theory fails: " in silent.stderr
     # What is broken already has no further mutations.
     assert "mutation" not in anabranch("reproduce", "paper/fig1", "--mutations", "--output", "out").stdout

@@ -43,6 +43,19 @@ fn visit_round_trips(form: &mut impl Keys, parameters: &mut Parameters) {
     for (name, time_ns, meaning) in times {
         form.key(name, Nanoseconds, time_ns, meaning);
     }
+    form.optional(
+        "rtt_step",
+        Nanoseconds,
+        &mut parameters.rtt_step_ns,
+        "Grey paths are compared by their round trips in steps of this first, and by load within a step; by load \
+         alone if not given.",
+    );
+    millionths(
+        form,
+        "sample_weight",
+        &mut parameters.sample_weight,
+        "Weight of a new sample in the averages of round trips and marks.",
+    );
     millionths(form, "marked_high", &mut parameters.marked_high, "Marks are many from this fraction on.");
     millionths(
         form,

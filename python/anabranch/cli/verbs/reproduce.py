@@ -212,5 +212,9 @@ def _show(run: _Run, evaluated: list[Evaluated]) -> None:
         for contradiction in opposed:
             console.print(f"contradicts the record: {contradiction.text}", markup=False, soft_wrap=True)
         console.print(f"\nreport: {page}", markup=False, soft_wrap=True)
-    if any(line.check == FAILS for one in evaluated for line in one.lines):
+    failing = {f"{line.group}: a check of theory fails: {line.checked_by}": None for one in evaluated for line in one.lines if line.check == FAILS}
+    if run.silent:
+        for text in failing:
+            typer.echo(f"anabranch: {text}", err=True)
+    if failing:
         raise typer.Exit(STATUS_WRONG)

@@ -442,6 +442,8 @@ class RoutingScheme(Table):
     rtt_low: str
     rtt_high: str
     better_rtt: str
+    rtt_step: str
+    sample_weight: float
     marked_high: float
     better_marked: float
     by_marks: bool

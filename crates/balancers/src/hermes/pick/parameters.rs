@@ -11,6 +11,10 @@ pub struct Parameters {
     /// Round trip of an empty path in nanoseconds, to which the thresholds are added; the shortest that was measured if
     /// `None`.
     pub rtt_base_ns: Option<u64>,
+    /// Weight of a new sample in the averages of round trips and marks.
+    pub sample_weight: u32,
+    /// Steps of the round trip by which grey paths are compared first, in nanoseconds; not at all if `None`.
+    pub rtt_step_ns: Option<u64>,
     /// Round trips are short below this many nanoseconds above the base.
     pub rtt_low_ns: u64,
     /// Round trips are long above this many nanoseconds above the base.
@@ -67,6 +71,8 @@ impl Default for Parameters {
     fn default() -> Self {
         Self {
             rtt_base_ns: None,
+            sample_weight: ONE / 8,
+            rtt_step_ns: None,
             rtt_low_ns: 30_000,
             rtt_high_ns: 120_000,
             better_rtt_ns: 80_000,

@@ -39,9 +39,6 @@ pub struct Path {
     failed_ns: Option<u64>,
 }
 
-/// Weight of a new sample in the averages, as a power of one half.
-const AVERAGE_SHIFT: u32 = 3;
-
 impl Path {
     /// Makes a path without knowledge, with the flows that are on this one.
     pub(super) fn forgotten(&self) -> Self {
@@ -52,8 +49,8 @@ impl Path {
     pub(super) fn hear(&mut self, plan: &Parameters, rtt_ns: Option<u32>, marked: bool, now_ns: u64) {
         let fraction = if marked { super::ONE } else { 0 };
         if self.is_known(plan, now_ns) {
-            self.rtt_ns = rtt_ns.map_or(self.rtt_ns, |rtt_ns| average(self.rtt_ns, rtt_ns));
-            self.marked = average(self.marked, fraction);
+            self.rtt_ns = rtt_ns.map_or(self.rtt_ns, |rtt_ns| average(plan, self.rtt_ns, rtt_ns));
+            self.marked = average(plan, self.marked, fraction);
         } else if let Some(rtt_ns) = rtt_ns {
             (self.rtt_ns, self.marked) = (rtt_ns, fraction);
         } else {
@@ -98,6 +95,14 @@ impl Path {
     /// Load by which paths of one class are compared.
     pub(super) fn load(&mut self, plan: &Parameters, now_ns: u64) -> u64 {
         if plan.by_flows { self.flows.into() } else { self.rate.bytes(&plan.estimator, now_ns) }
+    }
+
+    /// Steps of the round trip that a grey path has; a path of which nothing is known comes first.
+    fn steps(&self, plan: &Parameters, now_ns: u64) -> u64 {
+        match plan.rtt_step_ns {
+            Some(step_ns) if self.is_known(plan, now_ns) => u64::from(self.rtt_ns) / step_ns.max(1),
+            _ => 0,
+        }
     }
 
     /// Records a packet that goes there. A path that is not congested has failed if too many packets were sent again in
@@ -151,16 +156,18 @@ impl Path {
     }
 }
 
-fn average(old: u32, new: u32) -> u32 {
-    let sum = u64::from(old) * ((1 << AVERAGE_SHIFT) - 1) + u64::from(new);
-    (sum >> AVERAGE_SHIFT) as u32
+fn average(plan: &Parameters, old: u32, new: u32) -> u32 {
+    let weight = plan.sample_weight.min(super::ONE);
+    let sum = u64::from(old) * u64::from(super::ONE - weight) + u64::from(new) * u64::from(weight);
+    (sum / u64::from(super::ONE)) as u32
 }
 
 /// Picks a path for a flow that needs one: the good path with least load, else such a grey one, else a random one that
 /// has not failed, else a random one that lives.
 pub(super) fn pick_path<E: Env>(plan: &Parameters, paths: &mut [Path], base_ns: u64, env: &mut E) -> u16 {
     let now_ns = env.now_ns();
-    let [mut good, mut grey] = [Least::default(); 2];
+    let mut good = Least::default();
+    let mut grey = Least::default();
     let [mut working, mut living] = [Least::default(); 2];
     for (member, path) in (0u16..).zip(paths) {
         if !env.up(member) {
@@ -174,7 +181,7 @@ pub(super) fn pick_path<E: Env>(plan: &Parameters, paths: &mut [Path], base_ns: 
         let load = path.load(plan, now_ns);
         match path.class(plan, base_ns, now_ns) {
             Class::Good => good.offer(member, load, env),
-            Class::Grey => grey.offer(member, load, env),
+            Class::Grey => grey.offer(member, (path.steps(plan, now_ns), load), env),
             Class::Congested => {}
         }
     }
@@ -193,7 +200,8 @@ pub(super) fn replace<E: Env>(
 ) -> Option<u16> {
     let now_ns = env.now_ns();
     let here = *paths.get(usize::from(from))?;
-    let [mut good, mut grey] = [Least::default(); 2];
+    let mut good = Least::default();
+    let mut grey = Least::default();
     for (member, path) in (0u16..).zip(paths) {
         if member == from || !env.up(member) || path.has_failed(plan, now_ns) {
             continue;
@@ -202,7 +210,7 @@ pub(super) fn replace<E: Env>(
         let load = path.load(plan, now_ns);
         match path.class(plan, base_ns, now_ns) {
             Class::Good if better || plan.any_good => good.offer(member, load, env),
-            Class::Grey if better => grey.offer(member, load, env),
+            Class::Grey if better => grey.offer(member, (path.steps(plan, now_ns), load), env),
             _ => {}
         }
     }

@@ -275,3 +275,29 @@ fn flows_on_a_path_are_counted_and_forgotten_when_they_end() {
     let total = counts(next.into_iter());
     assert!(total[2] >= total[0] + 7, "{total:?}");
 }
+
+#[test]
+fn grey_paths_are_compared_by_steps_of_their_round_trips_first() {
+    let stepped = Parameters { rtt_step_ns: Some(10_000), ..plan() };
+    let round_trips = [MIDDLE_NS, MIDDLE_NS + 25_000, MIDDLE_NS + 5_000, MIDDLE_NS + 40_000];
+    for (plan, reached) in [(plan(), [true; 4]), (stepped, [true, false, true, false])] {
+        let (mut state, mut env) = (fresh(), Environment::new());
+        for (path, rtt_ns) in (0..4).zip(round_trips) {
+            probe(&plan, &mut state, (path, rtt_ns, false), &mut env);
+        }
+        assert_eq!(newcomers(&plan, &mut state, &mut env, 100).map(|count| count > 0), reached);
+    }
+}
+
+#[test]
+fn a_new_sample_has_its_weight_in_the_averages() {
+    // Above the base: 200 us and four samples of 10 us are 10 + 190 / 2^4 us with a half, 10 + 190 (7 / 8)^4 with an eighth.
+    for (sample_weight, is_good) in [(500_000, true), (125_000, false)] {
+        let plan = Parameters { sample_weight, ..plan() };
+        let (mut state, mut env) = (fresh(), Environment::new());
+        for rtt_ns in [LONG_NS, SHORT_NS, SHORT_NS, SHORT_NS, SHORT_NS] {
+            probe(&plan, &mut state, (1, rtt_ns, false), &mut env);
+        }
+        assert_eq!(newcomers(&plan, &mut state, &mut env, 40) == [0, 40, 0, 0], is_good);
+    }
+}
