@@ -136,8 +136,8 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "s.toml:1: transport.rate: missing (rate of frames on the link); give a rate such as \"10 Gbps\"",
         ),
         (
-            "[transport]\nkind = \"udp\"\nrate = \"9 Tbps\"",
-            "s.toml:3: transport.rate: `9 Tbps` is out of range; give a rate from \"64 kbps\" to \"8 Tbps\"",
+            "[transport]\nkind = \"udp\"\nrate = \"101 Tbps\"",
+            "s.toml:3: transport.rate: `101 Tbps` is out of range; give a rate from \"64 kbps\" to \"100 Tbps\"",
         ),
         (
             "[transport]\nkind = \"mptcp\"\nsubflows = 0",
