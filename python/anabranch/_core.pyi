@@ -443,6 +443,7 @@ class Ack:
     def rtt_ns(self) -> int: ...
 
 def columns() -> dict[str, list[tuple[str, str, str]]]: ...
+
 Attributes = list[tuple[str, str, int]]
 """Name, value and line of each attribute; line 0 where there is none."""
 

@@ -79,10 +79,7 @@ fn hosts_keep_their_numbers_as_names_where_switches_come_first() {
 }
 
 /// Two servers of two accelerators on two rails and two spines, as SimAI writes it.
-const SIMAI: &str = "10 2 2 4 12 H100\n4 5 6 7 8 9\n\
-                     0 4 2880Gbps 0.000025ms 0\n0 6 400Gbps 0.0005ms 0\n1 4 2880Gbps 0.000025ms 0\n1 7 400Gbps 0.0005ms 0\n\
-                     2 5 2880Gbps 0.000025ms 0\n2 6 400Gbps 0.0005ms 0\n3 5 2880Gbps 0.000025ms 0\n3 7 400Gbps 0.0005ms 0\n\
-                     6 8 400Gbps 0.0005ms 0\n6 9 400Gbps 0.0005ms 0\n7 8 400Gbps 0.0005ms 0\n7 9 400Gbps 0.0005ms 0\n";
+const SIMAI: &str = include_str!("../topologies/servers.txt");
 
 #[test]
 fn accelerators_of_simai_have_a_network_card_and_a_scale_up_port() {
@@ -164,9 +161,7 @@ fn faults_of_ns_3_files_are_named_with_line_and_hint() {
 }
 
 /// Two pods of two leaves of two hosts, two aggregations a pod, four cores, of which each aggregation has two.
-const THREE: &str = "# ours\nNodes 8\nTiers 3\nPodsize 4\n\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\n\
-                     Downlink_Latency_ns 1000\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\n\
-                     Downlink_Latency_ns 500\nTier 2\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 250\n";
+const THREE: &str = include_str!("../topologies/three-tiers.topo");
 
 #[test]
 fn three_tiers_of_htsim_are_a_clos_with_cores_in_turn() {

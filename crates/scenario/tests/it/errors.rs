@@ -409,8 +409,8 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "s.toml:1: traffic.0: incast: 40 servers in a fabric of 32 hosts; ask for 1 to 31 servers: all hosts but the client",
         ),
         (
-            "[[traffic]]\nkind = \"incast\"\njobs = 5\nload = 0.5",
-            "s.toml:4: traffic.0.load: unknown key; known here: kind, servers, response, jobs_per_s, clients, duration, jobs, start, rate, burst, mss, transport",
+            "[[traffic]]\nkind = \"incast\"\njobs = 5\nload = 0.5\njobs_per_s = 7",
+            "s.toml:5: traffic.0.jobs_per_s: unknown key; known here: kind, servers, response, load, clients, duration, jobs, start, rate, burst, mss, transport",
         ),
         (
             "[[traffic]]\nkind = \"ring-all-reduce\"",

@@ -20,14 +20,15 @@ def import_files(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Topology: of ns-3 (HPCC, conweave-ns3, ASTRA-sim, SimAI), htsim (.topo), GraphML, GML, DOT, node-link "
-            "JSON or containerlab. Beside it flows and size distributions of HPCC and conweave-ns3, their config.txt, "
+            help="Topology: of ns-3 (HPCC, conweave-ns3, ASTRA-sim, SimAI), htsim (.topo), GraphML, GML, DOT, "
+            "node-link JSON or containerlab. Beside it flows and size distributions of HPCC and conweave-ns3, their "
+            "config.txt, "
             "or flows of htsim (.cm). Or a folder with such files.",
         ),
     ],
-    into: Annotated[
-        Path, typer.Option(metavar="DIR", help="New folder for scenario.toml and what it needs.")
-    ] = Path("imported"),
+    into: Annotated[Path, typer.Option(metavar="DIR", help="New folder for scenario.toml and what it needs.")] = Path(
+        "imported"
+    ),
     json: Json = None,
 ) -> None:
     """Write a scenario from the files of another simulator or tool.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,9 @@ from anabranch.files.atomic_folder import written_whole
 from anabranch.files.errors import AnabranchError
 from anabranch.simulate.importing import containerlab, dot, gml, node_link, ns3_flows, sizes
 from anabranch.simulate.importing.attribute_graph import AttributeGraph
+from anabranch.simulate.importing.graph_table import graph_table, losses
 from anabranch.simulate.importing.longest_path import most_in_flight
+from anabranch.simulate.importing.ns3_config import Config
 from anabranch.simulate.importing.plain_text import lines
 from anabranch.simulate.importing.sources import Source, Sources, gather
 from anabranch.simulate.runs.literal import literal
@@ -59,16 +60,20 @@ def bring(paths: Sequence[Path], folder: Path) -> Brought:
         raise AnabranchError(f"{folder}: exists; give a new folder by --into")
     sources, warnings = gather(paths)
     brought = Brought(folder, warnings=warnings)
-    tables = _tables(sources, brought, contents := {})
+    contents: dict[str, str] = {}
+    tables = _tables(sources, brought, contents)
     with written_whole(folder) as part:
         for name, content in contents.items():
             (part / name).write_text(content, encoding="utf-8")
         try:
             topology = _written(tables, part, brought).topology()
+            if sources.config is not None and sources.config.marks:
+                _mark(sources.config, topology, tables, brought)
             if tables.get("transport", {}).get("recovery") == "selective":
                 payload_bytes = int(str(tables["framing"]["mss"]).split()[0])
                 tables["transport"]["window"] = f"{most_in_flight(topology, payload_bytes)} B"
-            brought.warnings += _written(tables, part, brought).warnings()
+            warnings = _written(tables, part, brought).warnings()
+            brought.warnings += [_renamed(warning, brought) for warning in warnings]
         except AnabranchError as error:
             raise AnabranchError(_of_source(str(error), part, brought)) from None
     brought.files[SCENARIO] = "all of them"
@@ -94,11 +99,12 @@ def _tables(sources: Sources, brought: Brought, contents: dict[str, str]) -> dic
         tables |= config.tables
         if config.seed is not None:
             tables = {"seed": config.seed} | tables
-        _marks(sources, fabric, brought)
     elif rdma:
         fabric["preset"] = "lossless-roce"
         tables |= ROCE
-        brought.assumed.append("RoCE with DCQCN over PFC, as no configuration says otherwise: [transport], fabric.preset")
+        brought.assumed.append(
+            "RoCE with DCQCN over PFC, as no configuration says otherwise: [transport], fabric.preset"
+        )
     offset_s = _traffic(sources, tables, brought, contents)
     if config is not None and config.link_down is not None:
         after_us, *ends = config.link_down
@@ -132,28 +138,33 @@ def _fabric(source: Source, brought: Brought, contents: dict[str, str]) -> dict[
     return {"kind": kind, "file": name}
 
 
-def _marks(sources: Sources, fabric: dict[str, Any], brought: Brought) -> None:
-    """Sets the marks of all links, where the configuration has one setting for their rates."""
-    config = sources.config
-    assert config is not None  # noqa: S101
-    rates = {_bps(words[2]) for _, words in lines(sources.topology.text) if len(words) == 5 and _bps(words[2])}
-    marks = [config.marks[rate] for rate in sorted(rates) if rate in config.marks]
-    if config.marks and len(marks) < len(rates):
-        missing = ", ".join(f"{rate / 1e9:g} Gbps" for rate in sorted(rates) if rate not in config.marks)
-        raise AnabranchError(f"{config.file}: KMIN_MAP, KMAX_MAP, PMAX_MAP: nothing for links of {missing}; add them")
-    if marks:
-        fabric["link"] = {"ecn": marks[0]}
-        if any(one != marks[0] for one in marks):
-            slowest = min(rates) / 1e9
-            brought.warnings.append(
-                f"{config.file}: marks differ by the rate of links; all have those of {slowest:g} Gbps here"
-            )
+def _mark(config: Config, topology: Mapping[str, Any], tables: dict[str, Any], brought: Brought) -> None:
+    """Marks links by their rates: all alike, or link by link where rates and their marks differ.
 
+    Raises:
+        AnabranchError: the configuration has no marks for links of a rate.
 
-def _bps(rate: str) -> int | None:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGT])b(?:ps|/s)", rate)
-    scale = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-    return round(float(match[1]) * scale[match[2]]) if match else None
+    """
+    fabric, ports = tables["fabric"], topology["ports"]
+    servers = topology["hosts"] != topology["named_hosts"]
+    # Scale-up switches have no marks there.
+    of_cards = [
+        bps for node, bps in zip(ports["from"], ports["rate_bps"], strict=True) if node < topology["named_hosts"]
+    ]
+    rates = sorted(set(of_cards if servers else ports["rate_bps"]))
+    if missing := [f"{rate / 1e9:g} Gbps" for rate in rates if rate not in config.marks]:
+        keys = "KMIN_MAP, KMAX_MAP, PMAX_MAP"
+        raise AnabranchError(f"{config.file}: {keys}: nothing for links of {', '.join(missing)}; add them")
+    fabric["link"] = {"ecn": config.marks[rates[0]]}
+    if servers:
+        # No list of links has them.
+        text = f"all links are marked as those of {rates[0] / 1e9:g} Gbps, whatever their rate"
+        brought.warnings.append(f"{config.file}: {text}")
+    if servers or all(config.marks[rate] == config.marks[rates[0]] for rate in rates):
+        return
+    kept = {key: value for key, value in fabric.items() if key not in ("kind", "file", "link")}
+    tables["fabric"] = graph_table(topology, config.marks) | kept
+    tables["change"] = losses(topology) + tables.get("change", [])
 
 
 def _traffic(sources: Sources, tables: dict[str, Any], brought: Brought, contents: dict[str, str]) -> int | None:
@@ -165,7 +176,9 @@ def _traffic(sources: Sources, tables: dict[str, Any], brought: Brought, content
         brought.files["flows.csv"] = str(flows.path)
         brought.flows, brought.warnings = listed.flows, brought.warnings + listed.warnings
         if listed.offset_s:
-            brought.assumed.append(f"flows begin {listed.offset_s} s earlier than in {flows.path}, where nothing happens before")
+            brought.assumed.append(
+                f"flows begin {listed.offset_s} s earlier than in {flows.path}, where nothing happens before"
+            )
         tables["traffic"] = [{"kind": "flow-list", "file": "flows.csv"}]
         return listed.offset_s
     if flows is not None:
@@ -173,13 +186,15 @@ def _traffic(sources: Sources, tables: dict[str, Any], brought: Brought, content
         brought.files["flows.cm"] = str(flows.path)
         tables["traffic"] = [{"kind": "graph", "file": "flows.cm"}]
         return None
-    demand: dict[str, Any] = {"kind": "poisson", "sizes": "web-search"}
+    demand: dict[str, Any] = {"kind": "poisson", "pattern": "random-pairs", "sizes": "1 MB"}
     if sources.sizes is not None:
         contents["sizes.csv"] = sizes.read(sources.sizes.text, str(sources.sizes.path))
         brought.files["sizes.csv"] = str(sources.sizes.path)
         demand["sizes"] = {"file": "sizes.csv"}
     tables["traffic"] = [demand | {"load": 0.3, "reference": "host", "duration": "10 ms"}]
-    brought.assumed.append("no list of flows was given: hosts send to each other at random, at 30 % of their links for 10 ms: [[traffic]]")
+    brought.assumed.append(
+        "no list of flows was given: hosts send to each other at random, at 30 % of their links for 10 ms: [[traffic]]"
+    )
     return None
 
 
@@ -196,6 +211,12 @@ def _toml(tables: dict[str, Any], brought: Brought) -> str:
             rows += [f"{key} = {literal(one, f'{name}.{key}')}" for key, one in entry.items()]
         rows.append("")
     return "\n".join(rows)
+
+
+def _renamed(warning: str, brought: Brought) -> str:
+    """A warning that begins with a written file, told of the file that it comes from."""
+    name, colon, rest = warning.partition(":")
+    return f"{brought.files[name]}{colon}{rest}" if name in brought.files else warning
 
 
 def _of_source(error: str, part: Path, brought: Brought) -> str:

@@ -76,7 +76,7 @@ def _ends(link: Any, where: str) -> tuple[str, str] | None:
     if isinstance(link, dict) and link.get("type", "veth") not in JOINING:
         return None
     if not isinstance(given, list) or len(given) != 2:
-        raise AnabranchError(f"{where}: no two endpoints; write endpoints: [\"a:eth1\", \"b:eth1\"]")
+        raise AnabranchError(f'{where}: no two endpoints; write endpoints: ["a:eth1", "b:eth1"]')
     names = []
     for end in given:
         name = end.get("node") if isinstance(end, dict) else str(end).partition(":")[0]

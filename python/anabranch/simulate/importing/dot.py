@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from anabranch.files.errors import AnabranchError
@@ -20,8 +21,11 @@ def read(text: str, file: str) -> AttributeGraph:
 
     """
     try:
-        from pydot.dot_parser import graphparser
-        from pyparsing import ParseException
+        with warnings.catch_warnings():
+            # pydot 4 defines its grammar by older names of pyparsing.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from pydot.dot_parser import graphparser
+            from pyparsing import ParseException
     except ImportError:
         raise AnabranchError(f"{file}: pydot is not installed; {install('import')}") from None
     try:

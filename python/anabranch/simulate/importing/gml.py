@@ -39,7 +39,7 @@ def read(text: str, file: str) -> AttributeGraph:
         raise AnabranchError(f"{file}: {len(graphs)} graphs; write one, as in graph [ node [ id 0 ] ]")
     graph, directed = AttributeGraph(), False
     content = graphs[0].value
-    assert isinstance(content, list)  # noqa: S101
+    assert isinstance(content, list)
     for entry in content:
         key = entry.key.lower()
         if isinstance(entry.value, list) and key in ("node", "edge"):
@@ -82,7 +82,7 @@ def _tokens(text: str, file: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _entries(tokens: Iterator[tuple[str, str, int]], file: str, depth: int) -> list[_Entry]:
-    entries = []
+    entries: list[_Entry] = []
     for kind, key, line in tokens:
         if kind == "close" and depth:
             return entries

@@ -44,10 +44,14 @@ def read(text: str, file: str) -> FlowList:
     count = _whole(rows[0], rows[0].words[0], "number of flows", file)
     given, rest = rows[1 : count + 1], rows[count + 1 :]
     if len(given) < count:
-        raise AnabranchError(f"{file}:{rows[0].number}: {len(given)} flows where the first line says {count}; count them")
+        raise AnabranchError(
+            f"{file}:{rows[0].number}: {len(given)} flows where the first line says {count}; count them"
+        )
     if not given:
         raise AnabranchError(f"{file}: no flow; give one per line, {FORM}")
-    warnings = [f"{file}:{rest[0].number}: this line and those below are not read: the count is {count}"] if rest else []
+    warnings = (
+        [f"{file}:{rest[0].number}: this line and those below are not read: the count is {count}"] if rest else []
+    )
     fields = len(given[0].words)
     flows, groups = [], set()
     for line in given:

@@ -60,7 +60,7 @@ def kind_of(path: Path, text: str) -> str | None:
     begun = [line.words for _, line in zip(range(4), lines(text), strict=False)]
     if len(begun) > 2 and all(word.isdecimal() for word in begun[0][:5]):
         last = begun[-1]
-        if len(begun[0]) in (3, 6) and (len(last) == 5 and RATE.fullmatch(last[2]) or all(map(str.isdecimal, last))):
+        if len(begun[0]) in (3, 6) and ((len(last) == 5 and RATE.fullmatch(last[2])) or all(map(str.isdecimal, last))):
             return "ns3"
     if len(begun) > 1 and len(begun[0]) == 1 and begun[0][0].isdecimal() and len(begun[1]) in (5, 6):
         return "ns3-flows"
@@ -87,8 +87,8 @@ def gather(paths: Iterable[Path]) -> tuple[Sources, list[str]]:
         kind = kind_of(path, text)
         if kind is None:
             raise AnabranchError(
-                f"{path}: nothing that can be imported; give a topology of ns-3, htsim, containerlab, GraphML, GML, DOT or "
-                "node-link JSON, flows or sizes of HPCC or conweave-ns3, or their config.txt"
+                f"{path}: nothing that can be imported; give a topology of ns-3, htsim, containerlab, GraphML, GML, "
+                "DOT or node-link JSON, flows or sizes of HPCC or conweave-ns3, or their config.txt"
             )
         found.append(Source(path, kind, text))
     warnings: list[str] = []
@@ -104,7 +104,9 @@ def gather(paths: Iterable[Path]) -> tuple[Sources, list[str]]:
     topology = named[0] or _one(found, TOPOLOGIES, "topology")
     if topology is None:
         where = ", ".join(map(str, paths))
-        raise AnabranchError(f"{where}: no topology; give a file of ns-3, htsim, containerlab, GraphML, GML, DOT or JSON")
+        raise AnabranchError(
+            f"{where}: no topology; give a file of ns-3, htsim, containerlab, GraphML, GML, DOT or JSON"
+        )
     flows = named[1] or _one(found, ("ns3-flows", "htsim-flows"), "list of flows")
     sizes = None if flows is not None else _one(found, ("sizes",), "distribution of sizes")
     return Sources(topology, flows, sizes, config), warnings
