@@ -38,12 +38,15 @@ pub struct Graph {
     /// Servers with scale-up switches. The graph's hosts are then all network cards, then all scale-up ports in the same
     /// order, and scale-up switches have their tier.
     pub servers: Option<Servers>,
+    /// Whether hosts are numbered leaf by leaf instead of in the order of the nodes.
+    pub hosts_by_leaf: bool,
 }
 
 impl Graph {
     /// Builds the fabric. Hosts are the nodes of tier host or, if no node has a tier, those with a single link. A
     /// switch without a tier becomes a leaf if it is linked to a host, a spine if no switch is farther from the hosts,
-    /// and an aggregation otherwise. Hosts come first; hosts and switches keep the graph's order.
+    /// and an aggregation otherwise. Hosts come first; they and the switches keep the graph's order, unless hosts
+    /// are numbered by leaf.
     ///
     /// # Errors
     /// Refuses a graph without hosts, a host with several links or none or with a link to a host, a node that is linked
@@ -81,7 +84,10 @@ impl Graph {
             (None, _) => Tier::Aggregation,
         };
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
-        order.sort_by_key(|&node| !is_host[node]);
+        order.sort_by_key(|&node| match is_host[node] {
+            true if self.hosts_by_leaf => (false, neighbours[node][0]),
+            is_host => (!is_host, 0),
+        });
         let mut builder = Builder::new(&[], self.nodes.len() as u128, self.links.len() as u128)?;
         let mut number = vec![0; self.nodes.len()];
         for node in order {
@@ -214,7 +220,7 @@ mod tests {
             let settings = LinkSettings { rate: port.rate, delay_ps: port.delay_ps, buffer, marking };
             GraphLink { a: at[port.from as usize], b: at[port.to as usize], settings, back: None }
         });
-        Graph { nodes: nodes.collect(), links: links.collect(), servers: None }
+        Graph { nodes: nodes.collect(), links: links.collect(), ..Graph::default() }
     }
 
     fn named(links: &[(&str, &str)]) -> Graph {
@@ -258,6 +264,9 @@ mod tests {
             };
             let hosts = names(&mut order.iter().copied().filter(|&node| node < fabric.hosts()));
             prop_assert!(found.nodes()[..hosts.len()].iter().map(|node| &node.name).eq(&hosts));
+            let by_leaf = Graph { hosts_by_leaf: true, ..graph(&fabric, false, &order) }.build().unwrap();
+            let leaves: Vec<u32> = (0..by_leaf.hosts()).map(|host| by_leaf.leaf_of(host)).collect();
+            prop_assert!(leaves.is_sorted());
             let sorted = |fabric: &Fabric| {
                 let mut nodes = fabric.nodes().to_vec();
                 nodes.sort_by(|a, b| a.name.cmp(&b.name));

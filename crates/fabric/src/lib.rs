@@ -2,8 +2,8 @@
 //!
 //! A fabric is a list of nodes and a list of ports. A port is the sending end of one direction of a link; the two
 //! directions of a link are two ports that name each other. Hosts are the first nodes, so a host's number is its node's
-//! number; they are numbered leaf by leaf, but in a fabric of rails server by server, and in a graph in
-//! the graph's order.
+//! number; they are numbered leaf by leaf, but in a fabric of rails server by server, and in a file in
+//! the file's order.
 
 pub mod capacity;
 mod change;

@@ -82,8 +82,7 @@ impl Resolved {
         })
     }
 
-    /// Hosts whose names count otherwise than the fabric, which numbers them in the order of its nodes, where traffic names
-    /// hosts by number.
+    /// Hosts whose names count otherwise than the fabric, where traffic names hosts by number.
     fn renumbered_hosts(&self) -> Option<String> {
         if !self.scenario().traffic.iter().any(|traffic| traffic.demand.names_hosts()) {
             return None;
@@ -101,8 +100,8 @@ impl Resolved {
         let at = names.windows(2).position(|pair| pair[0].2 > pair[1].2)? + 1;
         alike.then(|| {
             format!(
-                "hosts are numbered in the order of the fabric's nodes, not by their names: host {} is {}, and host {at} is {}; traffic that \
-                 names hosts means these numbers",
+                "hosts are not numbered as their names count: host {} is {}, and host {at} is {}; traffic that names hosts means \
+                 these numbers, and flow lists may give names",
                 at - 1,
                 names[at - 1].0,
                 names[at].0

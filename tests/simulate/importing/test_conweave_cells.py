@@ -15,8 +15,8 @@ from anabranch.simulate.importing.bring import bring
 from anabranch.simulate.runs.load import load
 
 BENCH = Path(__file__).resolve().parents[3] / "bench" / "conweave"
-FLOWS = 3000
-"""Flows of the list that run: 0.3 ms, in which thousands of packets are marked."""
+FLOWS = 6000
+"""Flows of the list that run: 0.6 ms, in which hundreds of packets are marked."""
 MODES = {"ecmp": 0, "conga": 3, "letflow": 6, "conweave": 9}
 
 
@@ -99,7 +99,7 @@ def test_an_imported_cell_is_the_one_that_is_compared(recovery: str, scheme: str
     found = results.flows.sort("flow")
     assert found["start_ns"].cast(pl.Int64).to_list() == flows["start_ns"].to_list()
     expected = cells.run(recovery, cells.ROUTING[scheme], flows, 1)
-    assert results.ports["marked_packets"].sum() > 1000
+    assert results.ports["marked_packets"].sum() > 100
     assert found["fct_ns"].equals(expected.fct_ns)
 
 

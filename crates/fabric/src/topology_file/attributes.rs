@@ -165,7 +165,7 @@ impl AttributeGraph<'_> {
         let links = pair(&edges, &nodes)?;
         let mut warnings = rates::unstated(edges.len(), without, defaults);
         warnings.extend(self.unread());
-        Ok((Graph { nodes, links, servers: None }, warnings))
+        Ok((Graph { nodes, links, ..Graph::default() }, warnings))
     }
 
     /// Warnings about attributes that nothing reads, by the names that the file gives them.

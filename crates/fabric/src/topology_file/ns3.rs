@@ -163,7 +163,7 @@ fn plain(is_switch: &[bool], links: &[FileLink]) -> Graph {
         let [a, b] = link.ends;
         GraphLink { a, b, settings: link.settings, back: None }
     });
-    Graph { nodes: nodes.collect(), links: links.collect(), servers: None }
+    Graph { nodes: nodes.collect(), links: links.collect(), ..Graph::default() }
 }
 
 /// Nodes in the order of their numbers, then the scale-up ports, which are hosts of their own.
@@ -222,5 +222,5 @@ fn with_servers(
         let problem = format!("accelerator {} has no link to a scale-up switch", accelerators[rank]);
         return Err(Fault::new(0, problem, "link it, or write 0 scale-up switches in the first line"));
     }
-    Ok(Graph { nodes, links: graph_links, servers: Some(servers) })
+    Ok(Graph { nodes, links: graph_links, servers: Some(servers), hosts_by_leaf: false })
 }

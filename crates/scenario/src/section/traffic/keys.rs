@@ -67,7 +67,7 @@ pub(crate) fn visit(form: &mut impl Form, traffic: &mut Traffic) {
             form,
             file,
             "CSV with the columns `id,src,dst,size_bytes,start_ns` and perhaps `path`, and no others; hosts by \
-             their numbers, which count the fabric's nodes in order, or by their names.",
+             their numbers, as `anabranch show` lists them, or by their names.",
         ),
         Demand::Capture(file) => file::visit(
             form,
