@@ -7,6 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 import polars as pl
 import pytest
 
@@ -101,6 +106,25 @@ def test_an_imported_cell_is_the_one_that_is_compared(recovery: str, scheme: str
     expected = cells.run(recovery, cells.ROUTING[scheme], flows, 1)
     assert results.ports["marked_packets"].sum() > 100
     assert found["fct_ns"].equals(expected.fct_ns)
+
+
+@pytest.mark.parametrize("recovery", cells.RECOVERIES)
+def test_settings_are_those_of_that_scenario(recovery: str, tmp_path: Path) -> None:
+    for name, text in (("topology", topology()), ("flow", "1\n0 127 3 1 2.0\n"), ("config", config(recovery, 0))):
+        (tmp_path / f"{name}.txt").write_text(text)
+    bring([tmp_path], tmp_path / "ours")
+    (tmp_path / "flows.csv").write_text("id,src,dst,size_bytes,start_ns\n0,0,127,1,0\n")
+    (tmp_path / "compared.toml").write_text((BENCH / f"{recovery}.toml").read_text())
+    imported, compared = (
+        tomllib.loads(load(tmp_path / name).resolved_toml()) for name in ("ours/scenario.toml", "compared.toml")
+    )
+    # What follows from the rate of links there is written here.
+    for key in ("additive", "hyper"):
+        del imported["transport"][key]
+    assert [imported[table] for table in ("transport", "framing", "host")] == [
+        compared[table] for table in ("transport", "framing", "host")
+    ]
+    assert imported["fabric"]["switch"] == compared["fabric"]["switch"]
 
 
 def test_the_fabric_is_the_leaf_spine_of_those_scenarios(tmp_path: Path) -> None:

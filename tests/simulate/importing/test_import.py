@@ -36,7 +36,7 @@ ENABLE_IRN 0
 PACKET_PAYLOAD_SIZE 1000
 ALPHA_RESUME_INTERVAL 1
 RATE_DECREASE_INTERVAL 4
-RP_TIMER 300
+RP_TIMER 900
 RATE_AI 40Mb/s
 BUFFER_SIZE 9
 CONWEAVE_PATH_PAUSE_TIME 8
@@ -70,7 +70,7 @@ def test_a_folder_becomes_a_scenario_that_runs(folder: Path, tmp_path: Path) -> 
         'preset = "lossless-roce"',
         'size = "9437184 B"',
         'additive = "40 Mbps"',
-        'increase_interval = "300 us"',
+        'increase_interval = "900 us"',
         'balance = "conweave"',
         'pause = "8 us"',
     ):
@@ -117,7 +117,7 @@ GML = """\
 graph [
   node [ id 0 label "a" type "host" ]
   node [ id 1 label "b" type "host" ]
-  node [ id 2 label "s" type "switch" ]
+  node [ id 2 label "s" type "spine" ]
   edge [ source 0 target 2 LinkSpeedRaw 25000000000.0 ]
   edge [
     source 1 target 2
@@ -129,7 +129,7 @@ DOT = """\
 graph {
   node [type=host]; a; b  // defaults
   edge [rate="25 Gbps"]
-  { node [type=switch, shape=box]; s }
+  { node [type=spine, shape=box]; s }
   a -- s; b:e -- s [rate="40 Gbps", delay="3 us", color=red]
 }
 """
@@ -137,7 +137,7 @@ NODE_LINK = json.dumps(
     {
         "directed": True,
         "graph": {"rate_unit": "Gbps"},
-        "nodes": [{"id": "a", "type": "host"}, {"id": 7, "name": "b", "type": "host"}, {"id": "s", "type": "switch"}],
+        "nodes": [{"id": "a", "type": "host"}, {"id": 7, "name": "b", "type": "host"}, {"id": "s", "type": "spine"}],
         "links": [
             {"source": a, "target": b} | rate
             for ends, rate in ((("a", "s"), {"rate": 25}), ((7, "s"), {"rate": 40.0, "delay_us": 3}))
@@ -152,11 +152,13 @@ topology:
     a: {kind: linux}
     b: {kind: linux}
     s: {kind: nokia_srlinux, type: ixr-d2l}
+    router: {kind: linux}
     console: {kind: linux}
   links:
     - endpoints: ["a:eth1", "s:e1-1"]
     - type: veth
-      endpoints: [{node: b, interface: eth1}, {node: s, interface: e1-2}]
+      endpoints: [{node: b, interface: eth1}, {node: router, interface: eth0}]
+    - endpoints: ["router:eth1", "s:e1-2"]
     - type: host
       endpoint: {node: console, interface: eth9}
 """
@@ -182,6 +184,7 @@ def test_graphs_of_every_format_are_the_same_fabric(name: str, text: str, tmp_pa
     bring([tmp_path / name], tmp_path / "ours")
     topology = load(tmp_path / "ours" / "scenario.toml").topology()
     assert topology["nodes"]["name"] == ["a", "b", "s"]
+    assert topology["nodes"]["tier"] == ["host", "host", "spine"]
     ports = topology["ports"]
     links = list(zip(ports["from"], ports["to"], ports["rate_bps"], ports["delay_ns"], strict=True))
     assert links == [
@@ -196,9 +199,9 @@ def test_labs_of_containerlab_have_hosts_where_linux_has_one_link(tmp_path: Path
     (tmp_path / "lab.clab.yml").write_text(CONTAINERLAB)
     brought = bring([tmp_path], tmp_path / "ours")
     topology = load(tmp_path / "ours" / "scenario.toml").topology()
-    assert (topology["nodes"]["name"], topology["hosts"]) == (["a", "b", "s"], 2)
+    assert (topology["nodes"]["name"], topology["hosts"]) == (["a", "b", "s", "router"], 2)
     assert brought.warnings[0].endswith("lab.clab.yml: nodes without a link to another are left out: console")
-    assert "lab.clab.yml: 2 of 2 edges give no rate, and have 10 Gbps; set fabric.link.rate" in brought.warnings[1]
+    assert "lab.clab.yml: 3 of 3 edges give no rate, and have 10 Gbps; set fabric.link.rate" in brought.warnings[1]
 
 
 def test_a_matrix_of_htsim_beside_its_topology_is_the_traffic(tmp_path: Path) -> None:
@@ -290,7 +293,7 @@ FAULTS: list[tuple[str, str, str, str]] = [
     ("config/flows.txt", "2.5\n", "then\n", "config/flows.txt:4: start: `then` is no time; give seconds"),
     ("config.txt", "CC_MODE 1", "CC_MODE 8", "config.txt:4: CC_MODE: 8: DCTCP, which this simulator has not; set one"),
     ("config.txt", "LB_MODE 9", "LB_MODE 4", "config.txt:5: LB_MODE: 4 is no load balancer that this simulator has"),
-    ("config.txt", "RP_TIMER 300", "RP_TIMER x", "config.txt:11: RP_TIMER: `x` is no number; give it"),
+    ("config.txt", "RP_TIMER 900", "RP_TIMER x", "config.txt:11: RP_TIMER: `x` is no number; give it"),
     ("config.txt", "KMIN_MAP 2", "KMIN_MAP 3", "config.txt:15: KMIN_MAP: `3 100000000000 100"),
     (
         "config.txt",
@@ -348,7 +351,7 @@ def test_keys_that_change_results_and_are_not_taken_over_are_warned_of(folder: P
         ("g.json", NODE_LINK.replace('"source": 7', '"source": 8'), "g.json: edge: its source 8 is no node"),
         ("g.json", NODE_LINK[:-1], "g.json:1: not JSON: "),
         ("g.json", NODE_LINK.replace('"links"', '"arcs"'), "g.json: no lists `nodes` and `links`; write it"),
-        ("l.clab.yml", CONTAINERLAB.replace("a:eth1", ":eth1"), "l.clab.yml:9: link: :eth1: no node; write"),
+        ("l.clab.yml", CONTAINERLAB.replace("a:eth1", ":eth1"), "l.clab.yml:10: link: :eth1: no node; write"),
         (
             "l.clab.yml",
             CONTAINERLAB.replace("{kind: linux}\n    b", "{}\n    b"),
