@@ -54,8 +54,8 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "s.toml:3: fabric.groups: 10; give at most routers_per_group x global_links_per_router + 1 = 9",
         ),
         (
-            "[fabric]\nkind = \"multi-plane\"\nplanes = 1000",
-            "s.toml:3: fabric.planes: 1000 of 10000000000 bps are more than links can carry; give at most 800 planes at this \
+            "[fabric]\nkind = \"multi-plane\"\nplanes = 20000",
+            "s.toml:3: fabric.planes: 20000 of 10000000000 bps are more than links can carry; give at most 10000 planes at this \
              rate of host_link",
         ),
         (
