@@ -443,6 +443,16 @@ class Ack:
     def rtt_ns(self) -> int: ...
 
 def columns() -> dict[str, list[tuple[str, str, str]]]: ...
+
+Attributes = list[tuple[str, str, int]]
+"""Name, value and line of each attribute; line 0 where there is none."""
+
+def check_graph(
+    file: str,
+    attributes: Attributes,
+    nodes: list[tuple[str, int, Attributes]],
+    edges: list[tuple[str, str, bool, int, Attributes]],
+) -> None: ...
 def describe_work(
     file: str, size_bytes: int, loggops: list[int] | None = None
 ) -> tuple[tuple[int, int, int, int, list[str]], list[int] | None]: ...

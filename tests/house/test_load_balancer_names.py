@@ -33,6 +33,7 @@ ALLOWED = {
     "crates/*/tests.rs": "tests",
     "crates/kernel/src/*": "the kernel's program of that name, compiled from the pick in its folder",
     "ebpf/src/bin/presto.rs": "that program",
+    "crates/scenario/src/section/fabric.rs": "a simulator cited",
     "crates/scenario/src/section/switch.rs": "a preset of that name, and simulators cited",
     "crates/scenario/src/section/transport.rs": "the receiver's reordering of Presto, a part of the transport",
     "crates/scenario/src/section/transport/rdma.rs": "a simulator cited",
@@ -43,6 +44,9 @@ ALLOWED = {
     "crates/py/src/slices.rs": "virtual topologies, which the lab has from their folder",
     "python/anabranch/simulate/scenario/tables.py": "values of keys, written from the registry",
     "python/anabranch/lab/switches/*/forwarding.py": "parameters that programs have fixed, what to run instead",
+    "python/anabranch/simulate/importing/*": "load balancers of simulators, whose settings are read",
+    "python/anabranch/cli/verbs/import.py": "a simulator cited",
+    "python/anabranch/cli/verbs/run.py": "a simulator cited",
     "python/anabranch/cli/verbs/reproduce.py": "an example of a study",
 }
 """Other files in which a name is allowed, each with its reason."""

@@ -2,7 +2,7 @@
 
 use crate::fabric::unique_names;
 use crate::topology::{Builder, LinkSettings};
-use crate::{Fabric, FabricError, Tier};
+use crate::{Fabric, FabricError, Servers, Tier};
 
 /// Node of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +35,18 @@ pub struct Graph {
     pub nodes: Vec<GraphNode>,
     /// Links; the fabric's ports keep their order.
     pub links: Vec<GraphLink>,
+    /// Servers with scale-up switches. The graph's hosts are then all network cards, then all scale-up ports in the same
+    /// order, and scale-up switches have their tier.
+    pub servers: Option<Servers>,
+    /// Whether hosts are numbered leaf by leaf instead of in the order of the nodes.
+    pub hosts_by_leaf: bool,
 }
 
 impl Graph {
     /// Builds the fabric. Hosts are the nodes of tier host or, if no node has a tier, those with a single link. A
     /// switch without a tier becomes a leaf if it is linked to a host, a spine if no switch is farther from the hosts,
-    /// and an aggregation otherwise. Hosts come first, ordered by leaf and then as in the graph; switches keep their
-    /// order.
+    /// and an aggregation otherwise. Hosts come first; they and the switches keep the graph's order, unless hosts
+    /// are numbered by leaf.
     ///
     /// # Errors
     /// Refuses a graph without hosts, a host with several links or none or with a link to a host, a node that is linked
@@ -79,7 +84,10 @@ impl Graph {
             (None, _) => Tier::Aggregation,
         };
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
-        order.sort_by_key(|&node| if is_host[node] { (false, neighbours[node][0]) } else { (true, 0) });
+        order.sort_by_key(|&node| match is_host[node] {
+            true if self.hosts_by_leaf => (false, neighbours[node][0]),
+            is_host => (!is_host, 0),
+        });
         let mut builder = Builder::new(&[], self.nodes.len() as u128, self.links.len() as u128)?;
         let mut number = vec![0; self.nodes.len()];
         for node in order {
@@ -90,7 +98,11 @@ impl Graph {
             let (a, b) = (number[link.a as usize], number[link.b as usize]);
             builder.duplex(a, b, &link.settings, link.back.as_ref().unwrap_or(&link.settings));
         }
-        builder.build()
+        let fabric = builder.build()?;
+        Ok(match self.servers {
+            Some(servers) => fabric.with_servers(servers),
+            None => fabric,
+        })
     }
 
     fn name(&self, node: u32) -> &str {
@@ -152,8 +164,11 @@ impl Graph {
         let hosts = (0..self.nodes.len() as u32).filter(|&node| is_host[node as usize]);
         let distance = breadth_first(neighbours, hosts.clone());
         // Hosts are no way through, but with a single link they cannot be.
-        let start = hosts.min().unwrap_or(0);
-        let reached = breadth_first(neighbours, [start].into_iter());
+        let start = hosts.clone().min().unwrap_or(0);
+        // Scale-up ports lead nowhere else.
+        let ports =
+            hosts.clone().skip(self.servers.map_or(usize::MAX, |servers| servers.accelerators as usize));
+        let reached = breadth_first(neighbours, [start].into_iter().chain(ports));
         match reached.iter().position(|&links| links == u32::MAX) {
             None => Ok(distance),
             Some(lost) => Err(FabricError::new(
@@ -205,7 +220,7 @@ mod tests {
             let settings = LinkSettings { rate: port.rate, delay_ps: port.delay_ps, buffer, marking };
             GraphLink { a: at[port.from as usize], b: at[port.to as usize], settings, back: None }
         });
-        Graph { nodes: nodes.collect(), links: links.collect() }
+        Graph { nodes: nodes.collect(), links: links.collect(), ..Graph::default() }
     }
 
     fn named(links: &[(&str, &str)]) -> Graph {
@@ -244,7 +259,13 @@ mod tests {
         fn order_changes_numbers_and_nothing_else(order in Just((0..52u32).collect::<Vec<_>>()).prop_shuffle()) {
             let fabric = Clos::default().build().unwrap();
             let found = graph(&fabric, false, &order).build().unwrap();
-            let leaves: Vec<u32> = (0..found.hosts()).map(|host| found.leaf_of(host)).collect();
+            let names = |nodes: &mut dyn Iterator<Item = u32>| -> Vec<String> {
+                nodes.map(|node| fabric.nodes()[node as usize].name.clone()).collect()
+            };
+            let hosts = names(&mut order.iter().copied().filter(|&node| node < fabric.hosts()));
+            prop_assert!(found.nodes()[..hosts.len()].iter().map(|node| &node.name).eq(&hosts));
+            let by_leaf = Graph { hosts_by_leaf: true, ..graph(&fabric, false, &order) }.build().unwrap();
+            let leaves: Vec<u32> = (0..by_leaf.hosts()).map(|host| by_leaf.leaf_of(host)).collect();
             prop_assert!(leaves.is_sorted());
             let sorted = |fabric: &Fabric| {
                 let mut nodes = fabric.nodes().to_vec();

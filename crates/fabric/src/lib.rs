@@ -2,13 +2,13 @@
 //!
 //! A fabric is a list of nodes and a list of ports. A port is the sending end of one direction of a link; the two
 //! directions of a link are two ports that name each other. Hosts are the first nodes, so a host's number is its node's
-//! number; they are numbered leaf by leaf, but in a fabric of rails server by server.
+//! number; they are numbered leaf by leaf, but in a fabric of rails server by server, and in a file in
+//! the file's order.
 
 pub mod capacity;
 mod change;
 mod fabric;
 mod graph;
-pub mod graphml;
 pub mod ideal;
 mod next_hops;
 pub mod paths;
@@ -18,6 +18,7 @@ mod round_trip;
 mod servers;
 mod switch;
 pub mod topology;
+pub mod topology_file;
 
 pub use change::{Change, What};
 pub use fabric::{Buffer, Fabric, FabricError, Marking, Node, Port, Tier};

@@ -5,6 +5,7 @@
 // PyO3 hands the arguments of functions over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod attribute_graph;
 mod columns;
 mod error;
 mod fabric;
@@ -33,6 +34,8 @@ static ALLOCATOR: HugePages = HugePages;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::attribute_graph::check_graph;
     #[pymodule_export]
     use super::fabric::Fabric;
     #[pymodule_export]

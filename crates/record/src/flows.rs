@@ -81,7 +81,7 @@ fn columns(
             "Number of the flow, in the order of the list.",
             Values::U64((first..first + flows.len() as u64).collect()),
         ),
-        column("src", "Host that sends, numbered leaf by leaf.", of_flow(|flow| flow.src.into())),
+        column("src", "Host that sends, by its number in the fabric.", of_flow(|flow| flow.src.into())),
         column("dst", "Host that receives.", of_flow(|flow| flow.dst.into())),
         column("src_name", "Name of the host that sends.", node(|flow| flow.src)),
         column("dst_name", "Name of the host that receives.", node(|flow| flow.dst)),

@@ -25,7 +25,8 @@ pub fn fabric_of(text: &str, file: &str) -> Result<Fabric, FormError> {
         form.origin(&mut origin);
     });
     reader.finish()?;
-    shape.build(&origin, &Files::of(Path::new(file).parent().unwrap_or(Path::new(""))))
+    let built = shape.build(&origin, &Files::of(Path::new(file).parent().unwrap_or(Path::new(""))))?;
+    Ok(built.fabric)
 }
 
 /// Refuses a file without `[fabric]`.

@@ -55,7 +55,7 @@ pub fn plan_pair(
     let mut routing = Routing::default();
     reader.table("routing", "The load balancer.", |form| routing::visit(form, &mut routing));
     reader.finish()?;
-    let built = shape.build(&origin, &Files::of(Path::new(file).parent().unwrap_or(Path::new(""))))?;
+    let built = shape.build(&origin, &Files::of(Path::new(file).parent().unwrap_or(Path::new(""))))?.fabric;
     let mut links = LinkState::of(&built);
     let begun = changes(&Directory::of(&built), &alterations)?;
     for change in begun.iter().take_while(|change| change.at_ps == 0) {

@@ -2,6 +2,7 @@
 
 use crate::directory::Directory;
 use crate::section::change::{Alteration, Effect};
+use crate::section::fabric::Built;
 use crate::section::record::Record;
 use crate::section::routing::Weights;
 use crate::section::stop;
@@ -24,6 +25,8 @@ pub struct Resolved {
     fabric: Fabric,
     settings: Settings,
     workloads: Vec<Workload>,
+    /// What the fabric's file says and nothing reads.
+    file_warnings: Vec<String>,
 }
 
 impl Scenario {
@@ -41,7 +44,7 @@ impl Scenario {
     /// # Errors
     /// What is not there, or does not fit, by its line.
     pub fn resolve_with(mut self, files: &Files<'_>) -> Result<Resolved, FormError> {
-        let mut fabric = self.fabric.build(&self.fabric_origin, files)?;
+        let Built { mut fabric, losses, warnings } = self.fabric.build(&self.fabric_origin, files)?;
         if let Some(switch) = &self.switch {
             fabric.set_switches(Some(switch.settings));
             check_switches(&fabric, self.framing)
@@ -55,7 +58,8 @@ impl Scenario {
             self.end_ps = self.end_ps.max(Some(stop::default_end_ps(end_ps)));
         }
         let directory = Directory::of(&fabric);
-        let changes = changes(&directory, &self.changes)?;
+        let mut changes = changes(&directory, &self.changes)?;
+        changes.splice(0..0, losses);
         let weighing = weighing(&directory, &self.routing.weights)
             .and_then(|weighing| some_weight(&fabric, &self.routing.weights, weighing))
             .map_err(|error| error.within("routing.weights"))?;
@@ -85,7 +89,7 @@ impl Scenario {
             end_ps: self.end_ps.unwrap_or(0),
             observe: Observe { measure: self.measure.window(), ..observe(&directory, &self.record)? },
         };
-        Ok(Resolved { scenario: self, fabric, settings, workloads })
+        Ok(Resolved { scenario: self, fabric, settings, workloads, file_warnings: warnings })
     }
 }
 
@@ -100,7 +104,7 @@ impl Resolved {
     #[must_use]
     pub fn named_files(&self) -> Vec<&NamedFile> {
         let fabric = match &self.scenario.fabric {
-            Shape::GraphMl(file, _) => Some(file),
+            Shape::File(_, file, _) => Some(file),
             _ => None,
         };
         let traffic = self.scenario.traffic.iter().filter_map(|traffic| match &traffic.demand {
@@ -119,6 +123,11 @@ impl Resolved {
     #[must_use]
     pub fn fabric(&self) -> &Fabric {
         &self.fabric
+    }
+
+    /// What the fabric's file says and nothing reads.
+    pub(crate) fn file_warnings(&self) -> &[String] {
+        &self.file_warnings
     }
 
     /// Settings of the simulator.

@@ -34,13 +34,14 @@ fn tier_word(fabric: &Fabric, tier: Tier) -> &'static str {
 }
 
 impl Resolved {
-    /// Each in a sentence: a mechanism that is broken on purpose, traffic without a flow, hosts in another order than the file's, flows that no path carries, an end that the clock does not reach, offered loads above what
+    /// Each in a sentence: a mechanism that is broken on purpose, traffic without a flow, what the fabric's file says and nothing reads, hosts whose names count otherwise, flows that no path carries, an end that the clock does not reach, offered loads above what
     /// links carry, polarisation, ECN that nobody marks, what the load balancer cannot do on this fabric, and by which
     /// convention sizes are drawn.
     #[must_use]
     pub fn warnings(&self, flows: &impl FlowSource, offered: &[TierLoad]) -> Vec<String> {
         let mut warnings = Vec::from_iter(self.scenario().routing.mutation.map(Mutation::warning));
         warnings.extend(self.without_flows(flows));
+        warnings.extend_from_slice(self.file_warnings());
         warnings.extend(self.severed(flows));
         warnings.extend(self.renumbered_hosts());
         warnings.extend(self.beyond_the_clock());
@@ -81,8 +82,7 @@ impl Resolved {
         })
     }
 
-    /// Hosts whose names count otherwise than the fabric, which numbers them leaf by leaf, where traffic names hosts by
-    /// number.
+    /// Hosts whose names count otherwise than the fabric, where traffic names hosts by number.
     fn renumbered_hosts(&self) -> Option<String> {
         if !self.scenario().traffic.iter().any(|traffic| traffic.demand.names_hosts()) {
             return None;
@@ -100,8 +100,8 @@ impl Resolved {
         let at = names.windows(2).position(|pair| pair[0].2 > pair[1].2)? + 1;
         alike.then(|| {
             format!(
-                "hosts are numbered leaf by leaf, not by their names: host {} is {}, and host {at} is {}; traffic that \
-                 names hosts means these numbers",
+                "hosts are not numbered as their names count: host {} is {}, and host {at} is {}; traffic that names hosts means \
+                 these numbers, and flow lists may give names",
                 at - 1,
                 names[at - 1].0,
                 names[at].0

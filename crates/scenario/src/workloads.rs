@@ -56,7 +56,7 @@ impl Workloads {
                 let rate = poisson.flows_per_s(fabric, scenario.seed);
                 flows_per_s = rate.map_err(|error| traffic_error(&traffic.origin, error))?;
             }
-            made.end_ps = made.end_ps.max(end_ps(&workload, traffic, flows_per_s));
+            made.end_ps = made.end_ps.max(end_ps(&workload, traffic, fabric, flows_per_s));
             made.workloads.push(workload);
         }
         Ok(made)
@@ -110,7 +110,7 @@ fn check_sends(workload: &Workload, transport: &Transport, origin: &Origin) -> R
 }
 
 /// When the last flow begins; on average, where arrivals end after a number.
-fn end_ps(workload: &Workload, traffic: &Traffic, flows_per_s: f64) -> u64 {
+fn end_ps(workload: &Workload, traffic: &Traffic, fabric: &Fabric, flows_per_s: f64) -> u64 {
     // What is too long for a time saturates.
     let after = |arrivals: u64, per_s: f64| (arrivals as f64 / per_s * PS_PER_S) as u64;
     let last_ps = match workload {
@@ -120,8 +120,8 @@ fn end_ps(workload: &Workload, traffic: &Traffic, flows_per_s: f64) -> u64 {
         Workload::Poisson(Poisson { amount: workload::Amount::Count(count), .. }) => {
             after(*count, flows_per_s)
         }
-        Workload::Incast(Incast { amount: workload::Amount::Count(count), jobs_per_s, .. }) => {
-            after(*count, *jobs_per_s)
+        Workload::Incast(incast @ Incast { amount: workload::Amount::Count(count), .. }) => {
+            after(*count, incast.jobs_per_s(fabric))
         }
         _ => return traffic.end_ps(),
     };
@@ -155,10 +155,10 @@ fn workload(
             start_ps,
             transport,
         }),
-        Demand::Incast { servers, response_bytes, jobs_per_s, clients, amount } => Workload::Incast(Incast {
+        Demand::Incast { servers, response_bytes, rate, clients, amount } => Workload::Incast(Incast {
             servers: *servers,
             response_bytes: *response_bytes,
-            jobs_per_s: *jobs_per_s,
+            rate: *rate,
             clients: if clients.is_empty() { Clients::Any } else { Clients::Among(clients.clone()) },
             amount: amount_of(*amount),
             start_ps,
@@ -187,9 +187,9 @@ fn workload(
             Workload::Graph(jobs::job(setting, (start_ps, transport, seed), fabric, origin, files)?)
         }
         Demand::FlowList(file) => {
-            let (name, hosts) = (file.path.clone(), fabric.named_hosts());
+            let name = file.path.clone();
             let flows = read(file, "file", origin, files, |input| {
-                read_host_flows(BufReader::with_capacity(READ_BYTES, input), &name, hosts, transport)
+                read_host_flows(BufReader::with_capacity(READ_BYTES, input), &name, fabric, transport)
             })?;
             let flows = flows.map_err(|error| file_error("file", &error, origin))?;
             Workload::Given(Arc::new(later(flows, start_ps)))

@@ -31,7 +31,7 @@ pub enum Start {
 /// One flow. Its identity is its index in the list that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Host that sends, numbered leaf by leaf from zero.
+    /// Host that sends, by its number in the fabric, from zero.
     pub src: u32,
     /// Host that receives; another one than `src`.
     pub dst: u32,

@@ -2,7 +2,9 @@
 
 use crate::csv_rows::{CsvError, CsvRows, Fault};
 use crate::{Flow, Start, TrafficError};
+use anabranch_fabric::Fabric;
 use csv::StringRecord;
+use std::collections::HashMap;
 use std::io::{self, Read, Write};
 
 /// Form of a list, as errors describe it.
@@ -22,7 +24,7 @@ struct Columns {
     path: Option<usize>,
 }
 
-/// Reads flows between hosts `0..hosts`, numbered leaf by leaf. `id` counts the rows from 0, because it names the flow
+/// Reads flows between hosts of `fabric`, each by its number or its name. `id` counts the rows from 0, because it names the flow
 /// in results. `start_ns` may have up to three decimals, which are picoseconds. `path` may be empty; without it flows
 /// are not pinned. Lines that start with `#` are comments. All flows get the given transport. `file` names the input in errors.
 ///
@@ -32,7 +34,7 @@ struct Columns {
 pub fn read_host_flows<C: Default + Extend<Flow>>(
     input: impl Read,
     file: &str,
-    hosts: u32,
+    fabric: &Fabric,
     transport: u8,
 ) -> Result<C, CsvError> {
     let mut rows = CsvRows::new(input, file)?;
@@ -48,9 +50,10 @@ pub fn read_host_flows<C: Default + Extend<Flow>>(
     if let Some(fault) = stray_column(rows.header()) {
         return Err(rows.fault(fault));
     }
+    let hosts = Hosts::of(fabric);
     let (mut flows, mut count) = (C::default(), 0);
     while let Some(row) = rows.read()? {
-        let flow = columns.flow(row, count, hosts, transport);
+        let flow = columns.flow(row, count, &hosts, transport);
         flows.extend([flow.map_err(|fault| rows.fault(fault))?]);
         count += 1;
     }
@@ -79,22 +82,48 @@ fn stray_column(header: &StringRecord) -> Option<Fault> {
     header.iter().enumerate().find_map(stray)
 }
 
+/// Hosts that a list may name.
+struct Hosts<'a> {
+    count: u32,
+    names: HashMap<&'a str, u32>,
+}
+
+impl<'a> Hosts<'a> {
+    fn of(fabric: &'a Fabric) -> Self {
+        let count = fabric.named_hosts();
+        let names = fabric.nodes()[..count as usize].iter().map(|node| node.name.as_str());
+        Self { count, names: names.zip(0..).collect() }
+    }
+
+    /// Host of a column: a number, or else a name.
+    fn find(&self, row: &StringRecord, column: usize, name: &str) -> Result<u32, Fault> {
+        let text = &row[column];
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if let Some(&host) = self.names.get(text).filter(|_| !is_number) {
+            return Ok(host);
+        }
+        let last = u64::from(self.count).saturating_sub(1);
+        let example = self.names.iter().min_by_key(|(_, host)| **host).map_or("host0", |(name, _)| name);
+        let hint = format!("give a host from 0 to {last}, or its name, such as {example}");
+        number(row, column, name, &hint, last).map(|host| host as u32)
+    }
+}
+
 impl Columns {
-    fn flow(&self, row: &StringRecord, index: usize, hosts: u32, transport: u8) -> Result<Flow, Fault> {
+    fn flow(
+        &self,
+        row: &StringRecord,
+        index: usize,
+        hosts: &Hosts<'_>,
+        transport: u8,
+    ) -> Result<Flow, Fault> {
         if number(row, self.id, "id", "digits only", u64::MAX)? != index as u64 {
             return Err((
                 format!("column `id`: `{}` is row {index} of flows", &row[self.id]),
                 "number the rows 0, 1, 2 and so on, in the order of the list".to_string(),
             ));
         }
-        let host = |column, name| {
-            let hint = format!(
-                "give a host from 0 to {}, numbered leaf by leaf",
-                u64::from(hosts).saturating_sub(1)
-            );
-            number(row, column, name, &hint, u64::from(hosts).saturating_sub(1)).map(|host| host as u32)
-        };
-        let (src, dst) = (host(self.src, "src")?, host(self.dst, "dst")?);
+        let (src, dst) = (hosts.find(row, self.src, "src")?, hosts.find(row, self.dst, "dst")?);
         if src == dst {
             return Err((format!("`src` and `dst` are both {src}"), "give two different hosts".to_string()));
         }
@@ -168,16 +197,22 @@ pub fn write_host_flows(flows: &[Flow], output: &mut impl Write) -> io::Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_fabric::topology::LeafSpine;
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Vec<Flow>, CsvError> {
-        read_host_flows(text.as_bytes(), "flows.csv", 8, 0)
+        read_host_flows(text.as_bytes(), "flows.csv", &eight_hosts(), 0)
+    }
+
+    fn eight_hosts() -> Fabric {
+        LeafSpine { leaves: 2, spines: 1, hosts_per_leaf: 4, ..LeafSpine::default() }.build().unwrap()
     }
 
     #[test]
     fn rows_become_flows() {
         let flows =
-            read("id,src,dst,size_bytes,start_ns,path\n0,3,4,1000,12,\n# late\n1, 7 ,0,1,3.25,2\n").unwrap();
+            read("id,src,dst,size_bytes,start_ns,path\n0,host3,4,1000,12,\n# late\n1, 7 ,host0,1,3.25,2\n")
+                .unwrap();
         let flow = |src, dst, size_bytes, at_ps, path| Flow {
             src,
             dst,
@@ -194,7 +229,10 @@ mod tests {
     fn errors_name_file_line_problem_and_mend() {
         for (row, parts) in [
             ("1,0,1,1,0", ["`id`: `1`", "0, 1, 2"]),
-            ("0,8,1,1,0", ["`src`: `8`", "0 to 7"]),
+            ("0,8,1,1,0", ["`src`: `8`", "0 to 7, or its name, such as host0"]),
+            ("0,0,host8,1,0", ["`dst`: `host8`", "0 to 7"]),
+            ("0,leaf0,1,1,0", ["`src`: `leaf0`", "0 to 7"]),
+            ("0,host5,5,1,0", ["both 5", "different"]),
             ("0,0,-1,1,0", ["`dst`: `-1`", "0 to 7"]),
             ("0,5,5,1,0", ["both 5", "different"]),
             ("0,0,1,0,0", ["`size_bytes`: `0`", "at least one"]),
@@ -256,7 +294,7 @@ mod tests {
                 .collect();
             let mut text = Vec::new();
             write_host_flows(&flows, &mut text).unwrap();
-            prop_assert_eq!(read_host_flows::<Vec<Flow>>(&text[..], "flows.csv", 8, 0).unwrap(), flows);
+            prop_assert_eq!(read_host_flows::<Vec<Flow>>(&text[..], "flows.csv", &eight_hosts(), 0).unwrap(), flows);
         }
 
         #[test]

@@ -25,6 +25,7 @@ def choose(word: str, known: Sequence[str], where: str) -> str:
 PACKAGES = {
     "dask": ("distributed",),
     "gym": ("gymnasium",),
+    "import": ("pydot", "pyyaml"),
     "p4": ("finsy",),
     "switches": ("aiohttp", "ovs", "prometheus-client", "pyroute2"),
     "trace": ("perfetto",),

@@ -1,9 +1,9 @@
 //! GraphML files that networkx and igraph wrote (`graphml/write.py`), and files that are refused.
 
 use anabranch_fabric::capacity::{Reference, bisection_bps, reference_bps};
-use anabranch_fabric::graphml::{parse, read};
 use anabranch_fabric::topology::{LeafSpine, LinkSettings};
-use anabranch_fabric::{Buffer, Fabric, Marking, Rate, Tier};
+use anabranch_fabric::topology_file::{TopologyFileError, graphml};
+use anabranch_fabric::{Buffer, Fabric, Graph, Marking, Rate, Tier};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
@@ -11,8 +11,13 @@ fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/graphml").join(name)
 }
 
+fn parse(text: &str, file: &str, defaults: &LinkSettings) -> Result<Graph, TopologyFileError> {
+    graphml::parse(text, file, defaults).map(|read| read.graph)
+}
+
 fn fabric(name: &str) -> Fabric {
-    read(&path(name), &LinkSettings::default()).unwrap()
+    let text = std::fs::read_to_string(path(name)).unwrap();
+    parse(&text, name, &LinkSettings::default()).unwrap().build().unwrap()
 }
 
 fn link(gbps: u64, delay_ps: u64) -> LinkSettings {
@@ -168,7 +173,7 @@ fn what_looks_like_a_rate_or_a_delay_and_is_not_understood_is_refused() {
         assert_eq!(
             error,
             format!(
-                "zoo.graphml:8: edge: {attribute}: `10`: it looks like a rate or a delay and is not understood; give \
+                "zoo.graphml:8: edge s - c: {attribute}: `10`: it looks like a rate or a delay and is not understood; give \
                  edges their rate as rate, capacity, bandwidth, LinkSpeedRaw in bits per second and their delay as \
                  delay, latency in seconds, with a unit in the value or at the end of the name (`rate_gbps`, \
                  `delay_us`), or give it a name that does not say rate or delay"
@@ -193,7 +198,7 @@ fn what_looks_like_a_rate_or_a_delay_and_is_not_understood_is_refused() {
     let twice = "<node id=\"c\"/><edge source=\"s\" target=\"c\"><data key=\"a\">2e9</data></edge>";
     assert!(
         error(keys, twice)
-            .ends_with(": edge: capacity: `1e9` is another rate than `2e9` of rate; keep one of them")
+            .ends_with(": edge s - c: capacity: `1e9` is another rate than `2e9` of rate; keep one of them")
     );
 }
 
@@ -203,12 +208,12 @@ fn what_is_refused_is_named_with_line_and_mend() {
     let edge = |data: &str| file(KEYS, "", &format!("<edge source=\"a\" target=\"s\">\n{data}</edge>"));
     assert_eq!(
         error(&edge("<data key=\"r\">10 Gbs</data>")),
-        "dc.graphml:8: edge: rate: `10 Gbs` is no rate; give bits per second from 64 kbps to 8 Tbps, or text such as \
+        "dc.graphml:8: edge a - s: rate: `10 Gbs` is no rate; give bits per second from 64 kbps to 100 Tbps, or text such as \
          10 Gbps"
     );
     assert_eq!(
         error(&edge("<data key=\"l\">soon</data>")),
-        "dc.graphml:8: edge: delay: `soon` is no delay; give seconds, or text such as 1 us"
+        "dc.graphml:8: edge a - s: delay: `soon` is no delay; give seconds, or text such as 1 us"
     );
     assert_eq!(
         error(&file("", "", "<edge source=\"a\" target=\"x\"/>")),
@@ -232,8 +237,11 @@ fn what_is_refused_is_named_with_line_and_mend() {
     );
     assert!(error("graph {\n a -- b }").starts_with("dc.graphml:1: not XML: "));
     assert!(error("<gexf/>").starts_with("dc.graphml:1: <gexf> is not <graphml>"));
-    let missing = read(&path("missing.graphml"), &LinkSettings::default()).unwrap_err().to_string();
-    assert!(missing.contains("missing.graphml: cannot be read: "), "{missing}");
+    let hint = error("144 16 192\n128 129\n");
+    assert!(
+        hint.ends_with("`anabranch import FILE` reads these and GML, DOT, JSON and containerlab"),
+        "{hint}"
+    );
 }
 
 proptest! {

@@ -8,4 +8,5 @@ mod dragonfly;
 mod graphml;
 mod multi_plane;
 mod next_hops;
+mod plain_topologies;
 mod rail_optimised;

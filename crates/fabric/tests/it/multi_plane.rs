@@ -119,11 +119,11 @@ fn no_path_leads_through_a_network_card() {
 #[test]
 fn more_planes_than_a_card_can_have_are_refused() {
     let host_link =
-        LinkSettings { rate: Rate::from_bps(800_000_000_000).unwrap(), ..LinkSettings::default() };
+        LinkSettings { rate: Rate::from_bps(10_000_000_000_000).unwrap(), ..LinkSettings::default() };
     let shape = MultiPlane { planes: 16, host_link, ..MultiPlane::default() };
     assert_eq!(
         shape.build().unwrap_err().to_string(),
-        "planes: 16 of 800000000000 bps are more than links can carry; give at most 10 planes at this rate of \
+        "planes: 16 of 10000000000000 bps are more than links can carry; give at most 10 planes at this rate of \
          host_link"
     );
     assert_eq!(

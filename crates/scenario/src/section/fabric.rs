@@ -11,7 +11,8 @@ use crate::section::{graph, link, switch};
 use anabranch_fabric::topology::{
     Clos, Dragonfly, Dumbbell, FatTree, LeafSpine, LinkSettings, MultiPlane, RailOptimised, Vl2,
 };
-use anabranch_fabric::{Fabric, graphml};
+use anabranch_fabric::topology_file::Format;
+use anabranch_fabric::{Change, Fabric, What};
 use anabranch_form::Origin;
 use anabranch_form::unit::Choice;
 use anabranch_form::{Form, FormError};
@@ -37,12 +38,21 @@ pub enum Shape {
     Dragonfly(Dragonfly),
     /// Any nodes and links.
     Graph(GraphSetting),
-    /// Any nodes and links, from a GraphML file; links are as written here where the file does not say otherwise.
-    GraphMl(NamedFile, LinkSettings),
+    /// Nodes and links from a file of another program; links are as written here where the file does not say otherwise.
+    File(Format, NamedFile, LinkSettings),
+}
+
+/// Fabric as built, with what goes with it.
+pub(crate) struct Built {
+    pub(crate) fabric: Fabric,
+    /// Links that lose frames from the start.
+    pub(crate) losses: Vec<Change>,
+    /// What its file says and nothing reads.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Kinds of fabric.
-const DEFAULTS: [Kind<Shape>; 10] = [
+const DEFAULTS: [Kind<Shape>; 12] = [
     ("leaf-spine", || Shape::LeafSpine(LeafSpine::default())),
     ("fat-tree", || Shape::FatTree(FatTree::default())),
     ("clos", || Shape::Clos(Clos::default())),
@@ -52,7 +62,9 @@ const DEFAULTS: [Kind<Shape>; 10] = [
     ("multi-plane", || Shape::MultiPlane(MultiPlane::default())),
     ("dragonfly", || Shape::Dragonfly(Dragonfly::default())),
     ("graph", || Shape::Graph(GraphSetting::default())),
-    ("graphml", || Shape::GraphMl(NamedFile::default(), LinkSettings::default())),
+    ("graphml", || Shape::of_file(Format::GraphMl)),
+    ("ns3", || Shape::of_file(Format::Ns3)),
+    ("htsim", || Shape::of_file(Format::Htsim)),
 ];
 
 /// Names of the kinds.
@@ -62,6 +74,10 @@ impl Shape {
     /// A fabric of this kind with the defaults of every key.
     pub(crate) fn of_kind(kind: &str) -> Self {
         defaults(&DEFAULTS, kind)
+    }
+
+    fn of_file(format: Format) -> Self {
+        Self::File(format, NamedFile::default(), LinkSettings::default())
     }
 
     fn kind(&self) -> &'static str {
@@ -75,12 +91,15 @@ impl Shape {
             Self::MultiPlane(_) => "multi-plane",
             Self::Dragonfly(_) => "dragonfly",
             Self::Graph(_) => "graph",
-            Self::GraphMl(..) => "graphml",
+            Self::File(Format::GraphMl, ..) => "graphml",
+            Self::File(Format::Ns3, ..) => "ns3",
+            Self::File(Format::Htsim, ..) => "htsim",
         }
     }
 
     /// Nodes and ports. A file's digest is noted.
-    pub(crate) fn build(&mut self, origin: &Origin, files: &Files<'_>) -> Result<Fabric, FormError> {
+    pub(crate) fn build(&mut self, origin: &Origin, files: &Files<'_>) -> Result<Built, FormError> {
+        let (mut losses, mut warnings) = (Vec::new(), Vec::new());
         let built = match self {
             Self::LeafSpine(shape) => shape.build(),
             Self::FatTree(shape) => shape.build(),
@@ -91,23 +110,31 @@ impl Shape {
             Self::MultiPlane(shape) => shape.build(),
             Self::Dragonfly(shape) => shape.build(),
             Self::Graph(shape) => shape.build(),
-            Self::GraphMl(file, defaults) => {
+            Self::File(format, file, defaults) => {
                 let content = file::content(file, "file", origin, files)?;
                 let text = String::from_utf8_lossy(&content);
-                let graph = graphml::parse(&text, &file.path, defaults);
-                graph.map_err(|error| file::file_error("file", &error, origin))?.build()
+                let read = format.parse(&text, &file.path, defaults);
+                let read = read.map_err(|error| file::file_error("file", &error, origin))?;
+                // The two ports of link n are 2n and 2n + 1.
+                let both = |(link, loss)| [0, 1].map(|side| What::PortLoss(2 * link + side, loss));
+                losses.extend(read.losses.into_iter().flat_map(both).map(|what| Change { at_ps: 0, what }));
+                warnings.extend(read.warnings.into_iter().map(|warning| format!("{}: {warning}", file.path)));
+                read.graph.build()
             }
         };
-        built.map_err(|error| origin.error(&error.problem, error.hint))
+        let fabric = built.map_err(|error| origin.error(&error.problem, error.hint))?;
+        Ok(Built { fabric, losses, warnings })
     }
 }
 
 /// Meaning of `file`, with the attributes that are rates and delays of links.
-const GRAPHML: &str = "GraphML, as networkx writes it. Rates are the edges' `rate`, `capacity`, `bandwidth` or \
+const FILE: &str = "Topology file. Of ns-3's RDMA simulators `topology.txt`, with SimAI's servers; of htsim `.topo`; or \
+                       GraphML, as networkx writes it. There a node's name is its `name` or `label`, else its id, its tier \
+                       its `type`, `role`, `tier` or `layer`, its pod its `pod`. Rates are the edges' `rate`, `capacity`, `bandwidth` or \
                        `LinkSpeedRaw` (the Topology Zoo's) in bits per second, delays their `delay` or `latency` in \
                        seconds; another unit stands in the value (`10 Gbps`), in the name (`rate_gbps`, `delay_us`) or \
                        in the graph's attribute `rate_unit`. Other attributes that look like a rate or a delay are an \
-                       error.";
+                       error, all others a warning. `anabranch import` brings GML, DOT, JSON and containerlab.";
 
 /// The keys.
 pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Option<SwitchSetting>) {
@@ -118,7 +145,8 @@ pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Optio
         &mut kind,
         "What is built: every leaf linked to every spine; the k-ary fat-tree; three tiers of any sizes; VL2; two \
          switches and one link; servers of accelerators, each with a leaf (rail) of its own; planes that meet in the \
-         hosts' network cards; groups of routers, all joined; nodes and links as listed here, or in a GraphML file.",
+         hosts' network cards; groups of routers, all joined; nodes and links as listed here, or in a file: GraphML, of ns-3's RDMA simulators (HPCC, \
+         ConWeave, ASTRA-sim, SimAI), or of htsim.",
     );
     if kind != shape.kind() {
         *shape = Shape::of_kind(kind);
@@ -139,8 +167,8 @@ pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Optio
         Shape::MultiPlane(shape) => sizes::multi_plane(form, shape, link),
         Shape::Dragonfly(shape) => sizes::dragonfly(form, shape, link),
         Shape::Graph(shape) => graph::visit(form, shape, link),
-        Shape::GraphMl(file, defaults) => {
-            file::visit(form, file, GRAPHML);
+        Shape::File(_, file, defaults) => {
+            file::visit(form, file, FILE);
             if link != LinkSettings::default() {
                 *defaults = link;
             }
@@ -160,8 +188,9 @@ mod tests {
 
     #[test]
     fn the_key_names_every_attribute_that_is_read() {
-        for name in graphml::RATE_NAMES.iter().chain(&graphml::DELAY_NAMES) {
-            assert!(GRAPHML.contains(&format!("`{name}`")), "{name}");
+        use anabranch_fabric::topology_file::{DELAY_NAMES, RATE_NAMES};
+        for name in RATE_NAMES.iter().chain(&DELAY_NAMES) {
+            assert!(FILE.contains(&format!("`{name}`")), "{name}");
         }
     }
 }

@@ -36,7 +36,12 @@ const TIER_NAMES: [&str; 4] = [TIERS[0].0, TIERS[1].0, TIERS[2].0, TIERS[3].0];
 impl GraphSetting {
     /// Nodes in the order in which they are listed, then in that of their first link.
     pub(crate) fn build(&self) -> Result<Fabric, FabricError> {
-        let mut graph = Graph { nodes: self.nodes.clone(), links: Vec::with_capacity(self.edges.len()) };
+        let mut graph = Graph {
+            nodes: self.nodes.clone(),
+            links: Vec::with_capacity(self.edges.len()),
+            hosts_by_leaf: true,
+            ..Graph::default()
+        };
         let mut numbers: HashMap<String, u32> =
             self.nodes.iter().map(|node| node.name.clone()).zip(0..).collect();
         for edge in &self.edges {

@@ -54,8 +54,8 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "s.toml:3: fabric.groups: 10; give at most routers_per_group x global_links_per_router + 1 = 9",
         ),
         (
-            "[fabric]\nkind = \"multi-plane\"\nplanes = 1000",
-            "s.toml:3: fabric.planes: 1000 of 10000000000 bps are more than links can carry; give at most 800 planes at this \
+            "[fabric]\nkind = \"multi-plane\"\nplanes = 20000",
+            "s.toml:3: fabric.planes: 20000 of 10000000000 bps are more than links can carry; give at most 10000 planes at this \
              rate of host_link",
         ),
         (
@@ -136,8 +136,8 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "s.toml:1: transport.rate: missing (rate of frames on the link); give a rate such as \"10 Gbps\"",
         ),
         (
-            "[transport]\nkind = \"udp\"\nrate = \"9 Tbps\"",
-            "s.toml:3: transport.rate: `9 Tbps` is out of range; give a rate from \"64 kbps\" to \"8 Tbps\"",
+            "[transport]\nkind = \"udp\"\nrate = \"101 Tbps\"",
+            "s.toml:3: transport.rate: `101 Tbps` is out of range; give a rate from \"64 kbps\" to \"100 Tbps\"",
         ),
         (
             "[transport]\nkind = \"mptcp\"\nsubflows = 0",
@@ -409,8 +409,8 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
             "s.toml:1: traffic.0: incast: 40 servers in a fabric of 32 hosts; ask for 1 to 31 servers: all hosts but the client",
         ),
         (
-            "[[traffic]]\nkind = \"incast\"\njobs = 5\nload = 0.5",
-            "s.toml:4: traffic.0.load: unknown key; known here: kind, servers, response, jobs_per_s, clients, duration, jobs, start, rate, burst, mss, transport",
+            "[[traffic]]\nkind = \"incast\"\njobs = 5\nload = 0.5\njobs_per_s = 7",
+            "s.toml:5: traffic.0.jobs_per_s: unknown key; known here: kind, servers, response, load, clients, duration, jobs, start, rate, burst, mss, transport",
         ),
         (
             "[[traffic]]\nkind = \"ring-all-reduce\"",

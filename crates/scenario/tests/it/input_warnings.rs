@@ -33,8 +33,8 @@ fn hosts_that_are_not_numbered_as_they_are_named_are_warned_of() {
         ))
     };
     let pairs = "pattern = { pairs = [[0, 1]] }\n";
-    let warning = "hosts are numbered leaf by leaf, not by their names: host 1 is h2, and host 2 is h1; traffic that names \
-                   hosts means these numbers";
+    let warning = "hosts are not numbered as their names count: host 1 is h2, and host 2 is h1; traffic that names hosts \
+                   means these numbers, and flow lists may give names";
     assert!(of("b", pairs).contains(warning), "{}", of("b", pairs));
     assert!(!of("b", "").contains("numbered"), "no number is named");
     assert!(!of("a", pairs).contains("numbered"), "h0, h1 and h2 share a leaf");

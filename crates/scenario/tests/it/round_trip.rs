@@ -25,6 +25,8 @@ const CHOICES: &[(&str, &[&str])] = &[
             "dragonfly",
             "graph",
             "graphml",
+            "ns3",
+            "htsim",
         ],
     ),
     ("fabric.hosts_per_leaf", &["2", "9"]),

@@ -5,6 +5,7 @@ use super::{Amount, check_hosts, whole_ns};
 use crate::random::Stream;
 use crate::{Flow, Start, TrafficError};
 use anabranch_fabric::Fabric;
+use std::collections::BTreeSet;
 
 /// Jobs in which servers answer one client, all starting at once. Jobs arrive as a Poisson process.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,8 +14,8 @@ pub struct Incast {
     pub servers: u32,
     /// Bytes that each server sends.
     pub response_bytes: u64,
-    /// Number of jobs a second in the whole fabric.
-    pub jobs_per_s: f64,
+    /// How often jobs arrive in the whole fabric.
+    pub rate: JobRate,
     /// Hosts that may be clients.
     pub clients: Clients,
     /// Number of jobs, or the time in which they arrive.
@@ -23,6 +24,16 @@ pub struct Incast {
     pub start_ps: u64,
     /// Index into the simulation's list of transports.
     pub transport: u8,
+}
+
+/// How often the jobs of an incast arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum JobRate {
+    /// Number of jobs a second.
+    PerSecond(f64),
+    /// Payload, as a fraction above zero of what the links of hosts carry: those of all that may be clients, or of all that
+    /// send, whichever are less.
+    Load(f64),
 }
 
 /// Hosts that may be the client of an incast.
@@ -35,6 +46,32 @@ pub enum Clients {
 }
 
 impl Incast {
+    /// Number of jobs a second in the whole fabric.
+    #[must_use]
+    pub fn jobs_per_s(&self, fabric: &Fabric) -> f64 {
+        match self.rate {
+            JobRate::PerSecond(jobs) => jobs,
+            JobRate::Load(fraction) => {
+                let out_bps = |host: u32| fabric.ports()[fabric.ports_of(host)[0] as usize].rate.bps() as f64;
+                let in_bps = |host: u32| {
+                    let port = fabric.ports()[fabric.ports_of(host)[0] as usize].reverse;
+                    fabric.ports()[port as usize].rate.bps() as f64
+                };
+                let all = 0..fabric.named_hosts();
+                let clients_bps: f64 = match &self.clients {
+                    Clients::Any => all.clone().map(in_bps).sum(),
+                    Clients::Among(clients) => {
+                        // Those that are no hosts are refused where flows are drawn.
+                        let clients = clients.iter().copied().filter(|&client| client < all.end);
+                        clients.collect::<BTreeSet<u32>>().into_iter().map(in_bps).sum()
+                    }
+                };
+                let job_bits = 8.0 * self.response_bytes as f64 * f64::from(self.servers);
+                fraction * clients_bps.min(all.map(out_bps).sum()) / job_bits
+            }
+        }
+    }
+
     pub(super) fn flows(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
         let hosts = fabric.named_hosts();
         if self.servers == 0 || self.servers >= hosts {
@@ -52,13 +89,14 @@ impl Incast {
                 return Err(TrafficError::new("incast: no clients", "name at least one host"));
             }
         }
-        check_rate(self.jobs_per_s)?;
-        self.amount.check(self.jobs_per_s * f64::from(self.servers))?;
+        let jobs_per_s = self.jobs_per_s(fabric);
+        check_rate(jobs_per_s)?;
+        self.amount.check(jobs_per_s * f64::from(self.servers))?;
         let mut arrivals = Stream::new(seed, "incast arrivals");
         let mut time_ns = 0.0;
         let mut flows = Vec::new();
         for job in 0.. {
-            time_ns += arrivals.exponential(1e9 / self.jobs_per_s);
+            time_ns += arrivals.exponential(1e9 / jobs_per_s);
             let time_ps = whole_ns(time_ns);
             if !self.amount.includes(job.into(), time_ps) {
                 break;
@@ -84,7 +122,7 @@ impl Incast {
 
 /// Draws `count` hosts besides the client, every set equally likely, ascending (Floyd's sampling, Bentley 1987).
 fn servers(stream: &mut Stream, hosts: u32, client: u32, count: u32) -> Vec<u32> {
-    let mut chosen = std::collections::BTreeSet::new();
+    let mut chosen = BTreeSet::new();
     for last in hosts - 1 - count..hosts - 1 {
         let drawn = stream.below(u64::from(last) + 1) as u32;
         if !chosen.insert(drawn) {

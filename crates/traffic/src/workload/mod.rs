@@ -8,7 +8,7 @@ mod poisson;
 mod ring_all_reduce;
 
 pub use graph::{Job, PlacedWork, Placement, skewed_blocks};
-pub use incast::{Clients, Incast};
+pub use incast::{Clients, Incast, JobRate};
 pub use once::Once;
 pub use parameter_server::ParameterServer;
 pub use poisson::{Amount, Arrivals, Poisson};

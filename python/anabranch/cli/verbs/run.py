@@ -62,6 +62,14 @@ def run(
             f"{TRACED_EVENTS} unless the scenario has it, so that the results have a folder of their own.",
         ),
     ] = None,
+    fct: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write completion times in the columns of HPCC and conweave-ns3 too: addresses, ports, bytes, start, "
+            "completion and ideal time in nanoseconds, a line for each flow that has finished.",
+        ),
+    ] = None,
     live: Annotated[
         bool,
         typer.Option(
@@ -162,6 +170,12 @@ def run(
         outcome.trace(trace)
         if not quiet:
             typer.echo(f"trace: {trace}; open it at https://ui.perfetto.dev")
+    if fct is not None:
+        from anabranch.simulate.runs.fct_lines import write_fct
+
+        finished = write_fct(outcome.flows, fct)
+        if not quiet:
+            typer.echo(f"completion times of {finished} flows: {fct}")
     flows = int(outcome.manifest["flows_total"])
     if flows and outcome.manifest["flows_unfinished"] == flows == loaded.severed_flows():
         typer.echo(f"{folder}: no path joins the hosts of any flow after the last change, and no flow ended", err=True)

@@ -18,7 +18,7 @@ from anabranch.split.stats.confidence import Ratio, half_width, paired_ratio
 STATISTICS = ("mean", "p50", "p95")
 BURST_FRAMES = 2
 """Burst of the lab's links: with more, flows of a few frames would not feel their rate."""
-ONE_DELAY = ("graph", "graphml")
+ONE_DELAY = ("graph", "graphml", "ns3", "htsim")
 
 
 @dataclass(frozen=True)

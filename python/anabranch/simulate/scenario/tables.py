@@ -40,6 +40,8 @@ class Fabric(Table):
         "dragonfly",
         "graph",
         "graphml",
+        "ns3",
+        "htsim",
     ]
     preset: Literal["lossy", "lossless-roce", "uec-trimming"]
     leaves: int

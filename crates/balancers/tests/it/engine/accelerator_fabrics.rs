@@ -9,7 +9,9 @@ use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, Tier, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Outcome, Progress};
 use anabranch_traffic::sizes::Sizes;
-use anabranch_traffic::workload::{Amount, Arrivals, Clients, Incast, Job, PlacedWork, Placement, Poisson};
+use anabranch_traffic::workload::{
+    Amount, Arrivals, Clients, Incast, Job, JobRate, PlacedWork, Placement, Poisson,
+};
 use anabranch_traffic::{DrawnFlows, Flow, Pattern, Workload, merged_flows};
 use anabranch_work::collective::{Algorithm, Collective, Kind, steps};
 use std::sync::Arc;
@@ -132,7 +134,7 @@ fn no_traffic_joins_a_card_and_a_scale_up_port() {
     let incast = Workload::Incast(Incast {
         servers: 15,
         response_bytes: 1000,
-        jobs_per_s: 1e5,
+        rate: JobRate::PerSecond(1e5),
         clients: Clients::Any,
         amount: Amount::Count(20),
         start_ps: 0,

@@ -4,7 +4,7 @@ use super::Framing;
 use crate::dice::{Dice, quoted, rate, size, time};
 use crate::draft::{Draft, Table};
 
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 12] = [
     "leaf-spine",
     "fat-tree",
     "clos",
@@ -15,6 +15,8 @@ const KINDS: [&str; 10] = [
     "multi-plane",
     "dragonfly",
     "rail-optimised",
+    "ns3",
+    "htsim",
 ];
 const PRESETS: [&str; 3] = ["lossy", "lossless-roce", "uec-trimming"];
 /// GraphML files of this repository's tests.
@@ -27,10 +29,10 @@ const FILES: [&str; 4] = [
 const NICE_BPS: [u64; 6] =
     [1_000_000_000, 10_000_000_000, 25_000_000_000, 40_000_000_000, 100_000_000_000, 400_000_000_000];
 pub(super) const LEAST_BPS: u64 = 64_000;
-pub(super) const MOST_BPS: u64 = 8_000_000_000_000;
+pub(super) const MOST_BPS: u64 = 100_000_000_000_000;
 
 pub(super) fn draw(dice: &mut Dice, framing: Framing, calm: bool, draft: &mut Draft) {
-    let kind = KINDS[[0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 8, 9, 9][dice.below(18) as usize]];
+    let kind = KINDS[[0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 8, 9, 9, 10, 11][dice.below(20) as usize]];
     let base_bps = if calm && dice.chance(0.7) { dice.pick(&NICE_BPS) } else { some_rate(dice) };
     let mut table = Table::new("[fabric]");
     table.set("kind", quoted(kind));
@@ -78,6 +80,8 @@ pub(super) fn draw(dice: &mut Dice, framing: Framing, calm: bool, draft: &mut Dr
         "vl2" => table.set("aggregations", dice.pick(&["2", "4", "6"])),
         "dragonfly" if dice.chance(0.5) => table.set("groups", dice.between(1, 3).to_string()),
         "graphml" => table.set("file", quoted(dice.pick(&FILES))),
+        "ns3" => table.set("file", quoted("crates/fabric/tests/topologies/servers.txt")),
+        "htsim" => table.set("file", quoted("crates/fabric/tests/topologies/three-tiers.topo")),
         _ => {}
     }
     for &(key, least, most) in counts {

@@ -3,13 +3,16 @@
 use crate::file;
 use crate::section::traffic::pattern::PatternUnit;
 use crate::section::traffic::sizes::SizeUnit;
-use crate::section::traffic::{Amount, Demand, KINDS, Rate, SizeSource, SizesSetting, Traffic, Training};
+use crate::section::traffic::{
+    Amount, Demand, JOBS_PER_S, KINDS, Rate, SizeSource, SizesSetting, Traffic, Training,
+};
 use crate::section::{framing, transport};
 use anabranch_fabric::capacity::Reference;
 use anabranch_form::Form;
 use anabranch_form::unit::{self, Bytes, Capacity, Choice, Count, OneOrMore, Positive, Speed, Time, Whole};
 use anabranch_sim::transport::Transport;
 use anabranch_traffic::sizes::Convention;
+use anabranch_traffic::workload::JobRate;
 use anabranch_traffic::{Pattern, load};
 
 const CONVENTIONS: [&str; 2] = ["linear", "step"];
@@ -41,11 +44,11 @@ pub(crate) fn visit(form: &mut impl Form, traffic: &mut Traffic) {
             visit_amount(form, "flows", amount);
         }
         Demand::Once { pattern, sizes } => visit_pattern(form, pattern, sizes),
-        Demand::Incast { servers, response_bytes, jobs_per_s, clients, amount } => {
+        Demand::Incast { servers, response_bytes, rate, clients, amount } => {
             let many = Count { least: 1, most: u32::MAX };
             form.key("servers", many, servers, "Servers of each job, drawn anew for each.");
             form.key("response", Bytes::SOME, response_bytes, "What each server sends.");
-            form.key("jobs_per_s", PER_SECOND, jobs_per_s, "Jobs a second; they arrive at random times.");
+            visit_job_rate(form, rate);
             let asking = "Hosts that ask, by number; any host where the list is empty.";
             form.key("clients", OneOrMore(HOST), clients, asking);
             visit_amount(form, "jobs", amount);
@@ -63,8 +66,8 @@ pub(crate) fn visit(form: &mut impl Form, traffic: &mut Traffic) {
         Demand::FlowList(file) => file::visit(
             form,
             file,
-            "CSV with the columns `id,src,dst,size_bytes,start_ns` and perhaps `path`, and no others; hosts numbered \
-             leaf by leaf.",
+            "CSV with the columns `id,src,dst,size_bytes,start_ns` and perhaps `path`, and no others; hosts by \
+             their numbers, as `anabranch show` lists them, or by their names.",
         ),
         Demand::Capture(file) => file::visit(
             form,
@@ -104,6 +107,28 @@ fn visit_pattern(form: &mut impl Form, pattern: &mut Pattern, sizes: &mut SizesS
              the rate of flows at a load, differs by up to 1.9 times.",
         );
         sizes.convention = if convention == CONVENTIONS[0] { Convention::Linear } else { Convention::Step };
+    }
+}
+
+fn visit_job_rate(form: &mut impl Form, rate: &mut JobRate) {
+    let (mut load, mut jobs_per_s) = match *rate {
+        JobRate::Load(fraction) => (Some(fraction), None),
+        JobRate::PerSecond(jobs) => (None, Some(jobs)),
+    };
+    let unbounded = unit::Load { unbounded: "jobs_per_s", ..LOAD };
+    form.optional(
+        "load",
+        unbounded,
+        &mut load,
+        "Instead of jobs a second: payload offered, as a part of what the links of all hosts that may ask carry.",
+    );
+    match load {
+        Some(fraction) => *rate = JobRate::Load(fraction),
+        None => {
+            let jobs = jobs_per_s.get_or_insert(JOBS_PER_S);
+            form.key("jobs_per_s", PER_SECOND, jobs, "Jobs a second; they arrive at random times.");
+            *rate = JobRate::PerSecond(*jobs);
+        }
     }
 }
 

@@ -15,6 +15,10 @@ use anabranch_fabric::capacity::Reference;
 use anabranch_form::Origin;
 use anabranch_sim::transport::Transport;
 use anabranch_traffic::Pattern;
+use anabranch_traffic::workload::JobRate;
+
+/// Default rate of the jobs of an incast.
+pub(crate) const JOBS_PER_S: f64 = 1000.0;
 
 /// One kind of traffic; those of a scenario run side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,8 +65,8 @@ pub enum Demand {
         servers: u32,
         /// Bytes that each sends.
         response_bytes: u64,
-        /// Jobs a second.
-        jobs_per_s: f64,
+        /// How often jobs arrive.
+        rate: JobRate,
         /// Hosts that ask; any host where none is named.
         clients: Vec<u32>,
         /// How many; none only until it is read.
@@ -165,7 +169,7 @@ impl Traffic {
             "incast" => Demand::Incast {
                 servers: 8,
                 response_bytes: 50_000,
-                jobs_per_s: 1000.0,
+                rate: JobRate::PerSecond(JOBS_PER_S),
                 clients: Vec::new(),
                 amount: None,
             },

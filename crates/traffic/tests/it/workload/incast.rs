@@ -2,7 +2,7 @@
 
 use super::setup::{PS_PER_S, at_ps, leaf_spine};
 use anabranch_traffic::Workload;
-use anabranch_traffic::workload::{Amount, Clients, Incast};
+use anabranch_traffic::workload::{Amount, Clients, Incast, JobRate};
 use std::collections::BTreeSet;
 
 /// Incast of the flowcell literature: 1 MB from 20 servers, 7,500 jobs in 250 ms, 240 Gbit/s in all.
@@ -10,7 +10,7 @@ fn incast() -> Incast {
     Incast {
         servers: 20,
         response_bytes: 50_000,
-        jobs_per_s: 30_000.0,
+        rate: JobRate::PerSecond(30_000.0),
         clients: Clients::Any,
         amount: Amount::Count(7_500),
         start_ps: 0,
@@ -61,13 +61,35 @@ fn more_jobs_leave_the_earlier_ones_as_they_are() {
 }
 
 #[test]
+fn a_load_is_a_part_of_what_clients_can_receive() {
+    // 32 hosts of 10 Gbit/s; each job of 20 x 50,000 B is 8 Mbit.
+    let fabric = leaf_spine();
+    let jobs_per_s =
+        |load, clients| Incast { rate: JobRate::Load(load), clients, ..incast() }.jobs_per_s(&fabric);
+    assert_eq!(jobs_per_s(0.5, Clients::Any), 20_000.0);
+    assert_eq!(jobs_per_s(0.5, Clients::Among(vec![7, 3, 7])), 1_250.0);
+    // Payload of a second that is drawn so fills half of the client's link.
+    let one = Incast {
+        rate: JobRate::Load(0.5),
+        clients: Clients::Among(vec![7]),
+        amount: Amount::Duration(PS_PER_S),
+        ..incast()
+    };
+    let flows = Workload::Incast(one).flows(&fabric, 1).unwrap();
+    let bits: f64 = flows.iter().map(|flow| flow.size_bytes as f64 * 8.0).sum();
+    // 625 jobs on average, whose number has a standard deviation of 25.
+    assert!((bits / 5e9 - 1.0).abs() < 5.0 * 25.0 / 625.0, "{bits}");
+}
+
+#[test]
 fn impossible_incasts_are_refused() {
     let fabric = leaf_spine();
     for (incast, part) in [
         (Incast { servers: 32, ..incast() }, "32 servers in a fabric of 32 hosts"),
         (Incast { servers: 0, ..incast() }, "0 servers"),
         (Incast { response_bytes: 0, ..incast() }, "0 bytes"),
-        (Incast { jobs_per_s: 0.0, ..incast() }, "0 arrivals a second"),
+        (Incast { rate: JobRate::PerSecond(0.0), ..incast() }, "0 arrivals a second"),
+        (Incast { rate: JobRate::Load(0.0), ..incast() }, "0 arrivals a second"),
         (Incast { clients: Clients::Among(vec![]), ..incast() }, "no clients"),
         (Incast { clients: Clients::Among(vec![1, 32]), ..incast() }, "host 32"),
     ] {

@@ -3,7 +3,9 @@
 use super::setup::{at_ps, leaf_spine, load, poisson};
 use anabranch_fabric::capacity::Reference;
 use anabranch_traffic::sizes::Sizes;
-use anabranch_traffic::workload::{Amount, Clients, Incast, Job, ParameterServer, PlacedWork, RingAllReduce};
+use anabranch_traffic::workload::{
+    Amount, Clients, Incast, Job, JobRate, ParameterServer, PlacedWork, RingAllReduce,
+};
 use anabranch_traffic::{DrawnFlows, Flow, FlowSource, Outline, Pattern, Start, Workload, merged_flows};
 use anabranch_work::collective::{Algorithm, Collective, Kind, steps};
 use std::collections::BTreeMap;
@@ -42,7 +44,7 @@ fn merged_lists_are_in_order_and_keep_every_flow_and_its_waits() {
     let incast = Incast {
         servers: 4,
         response_bytes: 10,
-        jobs_per_s: 1000.0,
+        rate: JobRate::PerSecond(1000.0),
         clients: Clients::Any,
         amount: Amount::Count(20),
         start_ps: 0,
@@ -123,7 +125,7 @@ fn flows_drawn_in_a_pass_are_those_of_the_list() {
     let incast = Workload::Incast(Incast {
         servers: 4,
         response_bytes: 10,
-        jobs_per_s: 1000.0,
+        rate: JobRate::PerSecond(1000.0),
         clients: Clients::Any,
         amount: Amount::Count(20),
         start_ps: 0,

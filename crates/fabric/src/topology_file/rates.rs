@@ -1,7 +1,7 @@
 //! Rates and delays of edges: the attributes that hold them, and those that only look as if they did.
 
 use super::Fault;
-use super::attributes::{Attributes, Value};
+use super::attributes::{Attribute, AttributeEdge, Attributes};
 use crate::quantity::{self, Scale};
 use crate::topology::LinkSettings;
 
@@ -33,7 +33,7 @@ const RATE: Measure = Measure {
     names: &RATE_NAMES,
     scales: quantity::RATES,
     noun: "rate",
-    hint: "give bits per second from 64 kbps to 8 Tbps, or text such as 10 Gbps",
+    hint: "give bits per second from 64 kbps to 100 Tbps, or text such as 10 Gbps",
 };
 const DELAY: Measure = Measure {
     names: &DELAY_NAMES,
@@ -42,44 +42,67 @@ const DELAY: Measure = Measure {
     hint: "give seconds, or text such as 1 us",
 };
 
-/// Rate and delay of an edge; those that it does not give are `defaults`'.
+/// Rate and delay of an edge, and whether it gives them; those that it does not give are `defaults`'.
 pub(super) fn settings(
-    edge: &Attributes<'_>,
+    edge: &AttributeEdge<'_>,
     graph: &Attributes<'_>,
     defaults: &LinkSettings,
-) -> Result<LinkSettings, Fault> {
-    let mut settings = *defaults;
-    if let Some(rate) = RATE.of(edge, graph, quantity::rate)? {
-        settings.rate = rate;
-    }
-    if let Some(delay_ps) = DELAY.of(edge, graph, quantity::time_ps)? {
-        settings.delay_ps = delay_ps;
-    }
-    let raw = edge.all().any(|value| value.key == "linkspeedraw");
-    let known = |value: &&Value<'_>| {
+) -> Result<(LinkSettings, [bool; 2]), Fault> {
+    let rate = RATE.of(edge, graph, quantity::rate)?;
+    let delay_ps = DELAY.of(edge, graph, quantity::time_ps)?;
+    let raw = edge.attributes.all().any(|value| value.key == "linkspeedraw");
+    let known = |value: &&Attribute<'_>| {
         RATE.unit(&value.key).is_some()
             || DELAY.unit(&value.key).is_some()
             || raw && BESIDE_RAW.contains(&value.key.as_str())
     };
-    match edge.all().find(|value| is_telling(value.name) && !known(value)) {
-        Some(value) => Err(not_understood("edge", value)),
-        None => Ok(settings),
+    if let Some(value) = edge.attributes.all().find(|value| is_telling(&value.name) && !known(value)) {
+        return Err(not_understood(&name(edge), value));
     }
+    let settings = LinkSettings {
+        rate: rate.unwrap_or(defaults.rate),
+        delay_ps: delay_ps.unwrap_or(defaults.delay_ps),
+        ..*defaults
+    };
+    Ok((settings, [rate.is_some(), delay_ps.is_some()]))
+}
+
+/// Warnings about links that give no rate or no delay, where the scenario gives none either.
+pub(super) fn unstated(links: usize, without: [usize; 2], defaults: &LinkSettings) -> Vec<String> {
+    let usual = LinkSettings::default();
+    let rate = (without[0] > 0 && defaults.rate == usual.rate)
+        .then(|| ("rate", without[0], format!("{} Gbps", usual.rate.bps() / 1_000_000_000)));
+    let delay = (without[1] > 0 && defaults.delay_ps == usual.delay_ps)
+        .then(|| ("delay", without[1], format!("{} us", usual.delay_ps / 1_000_000)));
+    let warning = |(noun, count, usual): (&str, usize, String)| {
+        format!("{count} of {links} edges give no {noun}, and have {usual}; set fabric.link.{noun} for them")
+    };
+    rate.into_iter().chain(delay).map(warning).collect()
+}
+
+/// Whether an edge's attribute of this name, in lower case, is read.
+pub(super) fn is_read(key: &str) -> bool {
+    RATE.unit(key).is_some() || DELAY.unit(key).is_some() || BESIDE_RAW.contains(&key)
+}
+
+/// Edge as errors name it.
+fn name(edge: &AttributeEdge<'_>) -> String {
+    format!("edge {} - {}", edge.source, edge.target)
 }
 
 /// Refuses a rate or delay of a node or of the graph: links have them, by their edges.
 pub(super) fn refuse_elsewhere(of: &str, attributes: &Attributes<'_>) -> Result<(), Fault> {
-    let is_unit = |value: &Value<'_>| {
+    let is_unit = |value: &Attribute<'_>| {
         let measured = value.key.strip_suffix("_unit");
         of == "graph" && measured.is_some_and(|name| RATE.has(name) || DELAY.has(name))
     };
-    match attributes.all().find(|value| is_telling(value.name) && !is_unit(value)) {
+    match attributes.all().find(|value| is_telling(&value.name) && !is_unit(value)) {
         Some(value) => Err(not_understood(of, value)),
         None => Ok(()),
     }
 }
 
-fn not_understood(of: &str, value: &Value<'_>) -> Fault {
+fn not_understood(of: &str, value: &Attribute<'_>) -> Fault {
     let problem = format!(
         "{of}: {}: `{}`: it looks like a rate or a delay and is not understood",
         value.name, value.text
@@ -90,7 +113,7 @@ fn not_understood(of: &str, value: &Value<'_>) -> Fault {
         RATE_NAMES.join(", "),
         DELAY_NAMES.join(", ")
     );
-    Fault::new(value.element, problem, hint)
+    Fault::new(value.at, problem, hint)
 }
 
 /// Whether a name speaks of a rate or a delay.
@@ -133,25 +156,30 @@ impl Measure {
     /// Value that the attributes of an edge give; `None` if they give none.
     fn of<T: PartialEq>(
         &self,
-        edge: &Attributes<'_>,
+        edge: &AttributeEdge<'_>,
         graph: &Attributes<'_>,
         read: impl Fn(&str) -> Option<T>,
     ) -> Result<Option<T>, Fault> {
-        let mut given: Option<(&Value<'_>, T)> = None;
-        for value in edge.all() {
+        let mut given: Option<(&Attribute<'_>, T)> = None;
+        for value in edge.attributes.all() {
             let Some(unit) = self.unit(&value.key) else { continue };
             let text = if unit.is_empty() { value.with_unit(graph) } else { value.with(unit) };
             let read = read(&text).ok_or_else(|| {
-                let problem = format!("edge: {}: `{}` is no {}", value.key, value.text, self.noun);
-                Fault::new(value.element, problem, self.hint)
+                let problem = format!("{}: {}: `{}` is no {}", name(edge), value.key, value.text, self.noun);
+                Fault::new(value.at, problem, self.hint)
             })?;
             match &given {
                 Some((first, known)) if *known != read => {
                     let problem = format!(
-                        "edge: {}: `{}` is another {} than `{}` of {}",
-                        value.key, value.text, self.noun, first.text, first.key
+                        "{}: {}: `{}` is another {} than `{}` of {}",
+                        name(edge),
+                        value.key,
+                        value.text,
+                        self.noun,
+                        first.text,
+                        first.key
                     );
-                    return Err(Fault::new(value.element, problem, "keep one of them"));
+                    return Err(Fault::new(value.at, problem, "keep one of them"));
                 }
                 Some(_) => {}
                 None => given = Some((value, read)),

@@ -3,20 +3,20 @@
 use super::Fault;
 use crate::topology::LinkSettings;
 use crate::{GraphLink, GraphNode};
-use roxmltree::Node;
 use std::collections::{HashMap, VecDeque};
 
 /// Edge as the file gives it.
-pub(super) struct Edge<'a> {
+pub(super) struct Edge {
     pub(super) source: u32,
     pub(super) target: u32,
     pub(super) settings: LinkSettings,
     pub(super) directed: bool,
-    pub(super) element: Node<'a, 'a>,
+    /// Position in the file.
+    pub(super) at: usize,
 }
 
 /// Pairs edges into links, in the order of each link's first edge.
-pub(super) fn pair(edges: &[Edge<'_>], nodes: &[GraphNode]) -> Result<Vec<GraphLink>, Fault> {
+pub(super) fn pair(edges: &[Edge], nodes: &[GraphNode]) -> Result<Vec<GraphLink>, Fault> {
     let mut links: Vec<GraphLink> = Vec::new();
     // Links that lack their direction back, by (source, target), with the edge they come from.
     let mut open: HashMap<(u32, u32), VecDeque<(usize, usize)>> = HashMap::new();
@@ -35,7 +35,7 @@ pub(super) fn pair(edges: &[Edge<'_>], nodes: &[GraphNode]) -> Result<Vec<GraphL
     let name = |node: u32| &nodes[node as usize].name;
     let (source, target) = (name(edges[lone].source), name(edges[lone].target));
     Err(Fault::new(
-        edges[lone].element,
+        edges[lone].at,
         format!("edge {source} -> {target}: there is none back"),
         format!("add an edge {target} -> {source}, or write the graph undirected"),
     ))
