@@ -444,5 +444,10 @@ class Ack:
 
 def columns() -> dict[str, list[tuple[str, str, str]]]: ...
 def describe_work(
-    file: str, size_bytes: int, loggops: list[int] | None = None
+    file: str,
+    size_bytes: int,
+    loggops: list[int] | None = None,
+    groups: str | None = None,
+    dimensions: list[int] = ...,
+    accelerator: tuple[int, int] | None = None,
 ) -> tuple[tuple[int, int, int, int, list[str]], list[int] | None]: ...

@@ -171,7 +171,9 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
         "traffic" => {
             let waiting = Traffic { demand: Demand::Graph(WorkSetting::waiting()), ..Traffic::default() };
             let waiting = ("graph with rendezvous", Scenario { traffic: vec![waiting], ..base() });
-            traffic::KINDS.into_iter().map(traffic).chain([waiting]).collect()
+            let traced = Traffic { demand: Demand::Graph(WorkSetting::computing()), ..Traffic::default() };
+            let traced = ("graph with an accelerator", Scenario { traffic: vec![traced], ..base() });
+            traffic::KINDS.into_iter().map(traffic).chain([waiting, traced]).collect()
         }
         "transport" => transport::variants().into_iter().map(transport).collect(),
         _ => vec![("", base())],

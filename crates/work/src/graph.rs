@@ -292,6 +292,16 @@ impl Builder {
         })
     }
 
+    /// Number of ranks.
+    pub(crate) fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// Name of the file in errors.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
     /// Notes what the file leaves out, in a sentence for the user.
     pub(crate) fn warn(&mut self, warning: String) {
         self.warnings.push(warning);

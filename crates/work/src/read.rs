@@ -1,6 +1,6 @@
 //! Files of all formats.
 
-use crate::chakra::{self, Groups, Trace};
+use crate::chakra::{self, Context, Trace};
 use crate::msccl::{self, Buffer};
 use crate::{Graph, WorkError, connection_matrix, goal};
 
@@ -51,11 +51,16 @@ impl Format {
 }
 
 /// Reads a graph from the files of all ranks, or the only one, each with the name that errors state. `bytes` is the buffer
-/// that an MSCCL algorithm divides into chunks.
+/// that an MSCCL algorithm divides into chunks, `context` what Chakra traces leave out.
 ///
 /// # Errors
 /// The first place at fault. Whether the graph can end is for [`Graph::check`] to say.
-pub fn read_bytes(files: &[(String, Vec<u8>)], format: Format, bytes: u64) -> Result<Graph, WorkError> {
+pub fn read_bytes(
+    files: &[(String, Vec<u8>)],
+    format: Format,
+    bytes: u64,
+    context: &Context,
+) -> Result<Graph, WorkError> {
     let Some((name, content)) = files.first() else {
         return Err(WorkError::new("workload graph", "no file", "name a file"));
     };
@@ -69,7 +74,7 @@ pub fn read_bytes(files: &[(String, Vec<u8>)], format: Format, bytes: u64) -> Re
         Format::GoalBinary => goal::read_binary(content, name),
         Format::Chakra => {
             let traces = files.iter().map(|(name, content)| Trace::read(content, name));
-            chakra::graph(&traces.collect::<Result<Vec<Trace>, _>>()?, &Groups::new())
+            chakra::graph(&traces.collect::<Result<Vec<Trace>, _>>()?, context)
         }
         Format::Msccl => msccl::read(text()?, name, Buffer { bytes, reduce_ps_per_byte: 0.0 }),
         Format::Matrix => connection_matrix::read(text()?, name),

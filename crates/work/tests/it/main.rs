@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+mod chakra;
 mod collectives;
 mod damage;
 mod golden;
