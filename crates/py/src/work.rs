@@ -3,7 +3,7 @@
 use crate::error::AnabranchError;
 use anabranch_work::chakra::{Accelerator, Context, Groups, read_groups, read_ranks};
 use anabranch_work::loggops::{LogGops, end_times_ns};
-use anabranch_work::read::{Format, read_bytes};
+use anabranch_work::read::{Format, Settings, read_bytes};
 use anabranch_work::{Graph, WorkError};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,13 @@ pub(crate) fn describe_work(
     dimensions: Vec<u32>,
     accelerator: Option<(u64, u64)>,
 ) -> PyResult<(Described, Option<Vec<u64>>)> {
+    let accelerator =
+        accelerator.map(|(flops, memory_bytes_per_s)| Accelerator { flops, memory_bytes_per_s });
+    let traces = Context { groups: Groups::default(), dimensions, accelerator };
+    let groups = groups.map(|groups| groups.display().to_string());
     let described = py.detach(|| {
-        let accelerator =
-            accelerator.map(|(flops, memory_bytes_per_s)| Accelerator { flops, memory_bytes_per_s });
-        let context = Context { groups: Groups::default(), dimensions, accelerator };
-        let groups = groups.map(|groups| groups.display().to_string());
-        let graph = read(&file.display().to_string(), size_bytes, groups, context)?;
+        let settings = Settings { bytes: size_bytes, traces, start_unit: None };
+        let graph = read(&file.display().to_string(), groups, settings)?;
         graph.check()?;
         let (messages, bytes) = graph.messages();
         let ends = loggops.map(
@@ -53,12 +54,7 @@ pub(crate) fn describe_work(
 }
 
 /// Reads a file, or those of all ranks of a Chakra trace with the groups that `groups` names or that are beside it.
-fn read(
-    name: &str,
-    size_bytes: u64,
-    groups: Option<String>,
-    mut context: Context,
-) -> Result<Graph, WorkError> {
+fn read(name: &str, groups: Option<String>, mut settings: Settings) -> Result<Graph, WorkError> {
     let format = Format::of_name(name)?;
     let content = |name: &str| {
         std::fs::read(name)
@@ -71,11 +67,11 @@ fn read(
             None => read_groups(Path::new(""), name)?,
         };
         if let Some((name, content)) = groups {
-            context.groups = Groups::read(&content, &name)?;
+            settings.traces.groups = Groups::read(&content, &name)?;
         }
         contents
     } else {
         vec![(name.to_owned(), content(name)?)]
     };
-    read_bytes(&contents, format, size_bytes, &context)
+    read_bytes(&contents, format, &settings)
 }

@@ -9,7 +9,7 @@ use anabranch_traffic::TrafficError;
 use anabranch_traffic::workload::{Job, PlacedWork, skewed_blocks};
 use anabranch_work::chakra::{Context, Groups, read_groups, read_ranks};
 use anabranch_work::collective::{Collective, steps};
-use anabranch_work::read::{Format, read_bytes};
+use anabranch_work::read::{Format, Settings, read_bytes};
 use anabranch_work::{Graph, MESSAGES_MAX, WorkError};
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> R
     };
     let unreadable = |error: WorkError| file_error("file", &error, origin);
     let format = Format::of_name(&file.path).map_err(unreadable)?;
-    let mut context = Context::default();
+    let mut traces = Context::default();
     let contents = if format == Format::Chakra {
         let contents = read_ranks(files.folder, &file.path).map_err(unreadable)?;
         let groups = match &setting.traces.groups {
@@ -95,15 +95,16 @@ fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> R
         file.digest = Some(found);
         if let Some((name, content)) = groups {
             let unreadable = |error: WorkError| file_error("groups", &error, origin);
-            context.groups = Groups::read(&content, &name).map_err(unreadable)?;
+            traces.groups = Groups::read(&content, &name).map_err(unreadable)?;
         }
-        context.dimensions = setting.traces.dimensions.clone().unwrap_or_default();
-        context.accelerator = setting.traces.accelerator;
+        traces.dimensions = setting.traces.dimensions.clone().unwrap_or_default();
+        traces.accelerator = setting.traces.accelerator;
         contents
     } else {
         vec![(file.path.clone(), content(file, "file", origin, files)?)]
     };
-    let graph = read_bytes(&contents, format, setting.size_bytes, &context).map_err(unreadable)?;
+    let settings = Settings { bytes: setting.size_bytes, traces, start_unit: setting.start_unit };
+    let graph = read_bytes(&contents, format, &settings).map_err(unreadable)?;
     graph.check().map_err(unreadable)?;
     check_messages(graph.messages().0, setting.iterations, origin)?;
     if setting.iterations == 1 && setting.compute_ps == 0 {

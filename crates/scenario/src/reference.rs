@@ -169,11 +169,9 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
                 .collect()
         }
         "traffic" => {
-            let waiting = Traffic { demand: Demand::Graph(WorkSetting::waiting()), ..Traffic::default() };
-            let waiting = ("graph with rendezvous", Scenario { traffic: vec![waiting], ..base() });
-            let traced = Traffic { demand: Demand::Graph(WorkSetting::computing()), ..Traffic::default() };
-            let traced = ("graph with an accelerator", Scenario { traffic: vec![traced], ..base() });
-            traffic::KINDS.into_iter().map(traffic).chain([waiting, traced]).collect()
+            let complete = Traffic { demand: Demand::Graph(WorkSetting::complete()), ..Traffic::default() };
+            let complete = ("graph with all keys", Scenario { traffic: vec![complete], ..base() });
+            traffic::KINDS.into_iter().map(traffic).chain([complete]).collect()
         }
         "transport" => transport::variants().into_iter().map(transport).collect(),
         _ => vec![("", base())],

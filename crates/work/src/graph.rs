@@ -292,6 +292,11 @@ impl Builder {
         })
     }
 
+    /// Rank of a node.
+    pub(crate) fn rank_of(&self, node: NodeId) -> u32 {
+        self.nodes[node as usize].0
+    }
+
     /// Number of ranks.
     pub(crate) fn ranks(&self) -> u32 {
         self.ranks

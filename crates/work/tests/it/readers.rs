@@ -1,5 +1,6 @@
 //! Readers of files: what other programs decoded, errors with place and hint, damage.
 
+use anabranch_work::connection_matrix::{Settings, StartUnit};
 use anabranch_work::links::{AlphaBeta, run};
 use anabranch_work::msccl::Buffer;
 use anabranch_work::{Act, Graph, WorkError, connection_matrix, goal, msccl};
@@ -16,6 +17,9 @@ pub(crate) fn end_ps(graph: &Graph) -> u64 {
     times.iter().map(|node| node.end_ps).max().unwrap()
 }
 
+/// Starts in microseconds, and nothing without end.
+const PLAIN: Settings = Settings { start_unit: Some(StartUnit::Microseconds), endless_bytes: 0 };
+
 /// Files of htsim are read where they are.
 #[test]
 fn matrices_of_htsim_are_read() {
@@ -24,7 +28,7 @@ fn matrices_of_htsim_are_read() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.display().to_string();
-        let graph = connection_matrix::read(&std::fs::read_to_string(&path).unwrap(), &name).unwrap();
+        let graph = connection_matrix::read(&std::fs::read_to_string(&path).unwrap(), &name, PLAIN).unwrap();
         graph.check().unwrap();
         files += 1;
     }
@@ -81,10 +85,10 @@ fn msccl_algorithms_become_messages() {
 fn connection_matrices_become_messages_with_triggers() {
     let text = "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 5 size 1000 send_done_trigger 1\n\
                 2->3 id 2 start 0 size 2000 send_done_trigger 1\n1->2 id 3 trigger 1 size 10\ntrigger id 1 count 2 barrier\n";
-    let graph = connection_matrix::read(text, "m.cm").unwrap();
+    let graph = connection_matrix::read(text, "m.cm", PLAIN).unwrap();
     assert_eq!(end_ps(&graph), 5_000_000 + 1_010_000 + 1_000_100);
     let refused = |from: &str, to: &str| {
-        let error = connection_matrix::read(&text.replacen(from, to, 1), "m.cm").unwrap_err();
+        let error = connection_matrix::read(&text.replacen(from, to, 1), "m.cm", PLAIN).unwrap_err();
         (error.position, error.problem)
     };
     assert_eq!(refused("1->2", "1->9"), ("m.cm:6".to_owned(), "node 9 of 4".to_owned()));
@@ -96,6 +100,107 @@ fn connection_matrices_become_messages_with_triggers() {
     assert_eq!(refused("trigger id 1 count 2 barrier\n", "").1, "trigger 1 is not there");
     assert_eq!(refused("size 10\n", "\n").0, "m.cm:6");
     assert_eq!(refused("start 5 ", "").0, "m.cm:4");
+}
+
+/// End of each connection in the order of the file, in nanoseconds.
+fn connection_ends_ns(text: &str, settings: Settings) -> Vec<u64> {
+    let graph = connection_matrix::read(text, "m.cm", settings).unwrap();
+    graph.check().unwrap();
+    let times = run(&graph, &mut AlphaBeta { alpha_ps: 1_000_000, beta_ps: 10.0 });
+    let sends = (0..graph.nodes().len()).filter(|&node| match graph.node(node as u32).act {
+        Act::Send { to, .. } => to != graph.rank_of(node as u32),
+        _ => false,
+    });
+    let mut ends: Vec<_> = sends.map(|node| (graph.nodes()[node].line, times[node].end_ps / 1000)).collect();
+    ends.sort_unstable();
+    ends.into_iter().map(|(_, end_ns)| end_ns).collect()
+}
+
+/// The next connection at each activation, whichever of them comes first.
+#[test]
+fn a_multishot_trigger_starts_one_connection_at_each_activation() {
+    let text = |sizes: [u64; 3], kind: &str| {
+        let [first, second, third] = sizes;
+        format!(
+            "Nodes 4\nConnections 5\nTriggers 1\n0->1 id 1 start 0 size {first} send_done_trigger 1\n\
+             0->2 id 2 start 0 size {second} recv_done_trigger 1\n2->1 id 3 start 0 size {third} send_done_trigger 1\n\
+             0->3 id 4 trigger 1 size 100\n1->2 id 5 trigger 1 size 100\ntrigger id 1 {kind}\n"
+        )
+    };
+    let ends = |sizes| connection_ends_ns(&text(sizes, "multishot"), PLAIN);
+    assert_eq!(ends([10_000, 20_000, 30_000]), [1100, 1200, 1300, 1100 + 1001, 1200 + 1001]);
+    // The first connection of the trigger follows the first end, the second the second.
+    assert_eq!(ends([30_000, 20_000, 10_000]), [1300, 1200, 1100, 1100 + 1001, 1200 + 1001]);
+    assert_eq!(ends([20_000, 20_000, 20_000])[3..], [1200 + 1001; 2], "all at once");
+    let barrier = connection_ends_ns(&text([10_000, 20_000, 30_000], "count 3 barrier"), PLAIN);
+    assert_eq!(barrier[3..], [1300 + 1001; 2]);
+    let refused = |from: &str, to: &str| {
+        let text = text([1, 1, 1], "multishot").replace(from, to);
+        connection_matrix::read(&text, "m.cm", PLAIN).unwrap_err()
+    };
+    let few = refused(" send_done_trigger 1", "");
+    assert_eq!((&*few.position, &*few.problem), ("m.cm:9", "trigger 1 is activated 1 times"));
+    assert!(few.hint.contains("as many as it starts a multishot trigger"), "{few}");
+    assert_eq!(refused("multishot", "twoshot").problem, "trigger `twoshot`");
+    let steps = connection_matrix::read(&text([10_000, 20_000, 30_000], "multishot"), "m.cm", PLAIN).unwrap();
+    // Each step has activations of its own: none of the one before is taken by the next.
+    let thrice = end_ps(&steps.repeated(3, 0).unwrap());
+    assert!((3 * 2_001_000..=3 * 2_201_000).contains(&thrice), "{thrice}");
+}
+
+#[test]
+fn starts_are_decimals_of_the_unit_that_is_given() {
+    let of = |start: &str, start_unit| {
+        let text = format!("Nodes 4\nConnections 1\n0->1 start {start} size 1000\n");
+        connection_matrix::read(&text, "m.cm", Settings { start_unit, endless_bytes: 0 })
+    };
+    let begins_ps = |start: &str, unit| end_ps(&of(start, Some(unit)).unwrap()) - 1_010_000;
+    let (us, ps) = (StartUnit::Microseconds, StartUnit::Picoseconds);
+    assert_eq!(begins_ps("1500000.0", ps), 1_500_000);
+    assert_eq!(begins_ps("1500000.000000", us), 1_500_000_000_000);
+    assert_eq!(begins_ps("1.5", us), 1_500_000);
+    assert_eq!(begins_ps("0.000001", us), 1);
+    assert_eq!(begins_ps("7", ps), 7);
+    assert_eq!(begins_ps("0.000000", us), 0);
+    for (start, unit) in [
+        ("0.0000001", us),
+        ("0.5", ps),
+        ("-1", us),
+        ("1e6", ps),
+        (".5", us),
+        ("1.2.3", us),
+        ("99999999999999999999", ps),
+        ("9999999999999999", us),
+    ] {
+        let error = of(start, Some(unit)).unwrap_err();
+        assert_eq!((&*error.position, &*error.problem), ("m.cm:3", &*format!("start {start}")));
+    }
+    let warnings = |start, unit| of(start, unit).unwrap().warnings().to_vec();
+    assert_eq!(
+        warnings("1500000.0", None),
+        [
+            "m.cm: starts are read as microseconds, as main_uec of htsim does, so that the last connection begins after 1500000 us; \
+          other programs of htsim read picoseconds: give start_unit = \"us\" or \"ps\""
+        ]
+    );
+    assert!(warnings("0.000000", None).is_empty());
+    assert!(warnings("1500000.0", Some(ps)).is_empty());
+}
+
+/// Connections of size 0 have no end in htsim.
+#[test]
+fn connections_without_end_carry_the_size_that_is_given() {
+    let text = "Nodes 4\nConnections 2\n0->1 start 0.000000 size 0\n2->3 start 0.000000 size 1000\n";
+    let settings = Settings { endless_bytes: 50_000, ..PLAIN };
+    assert_eq!(connection_ends_ns(text, settings), [1500, 1010]);
+    let graph = connection_matrix::read(text, "m.cm", settings).unwrap();
+    assert_eq!(
+        graph.warnings(),
+        ["m.cm: 1 connections have size 0 and no end in htsim; here each carries 50000 B (`size`)"]
+    );
+    let activates = text.replace("size 0", "size 0 send_done_trigger 1");
+    let error = connection_matrix::read(&activates, "m.cm", settings).unwrap_err();
+    assert_eq!(error.problem, "a connection of size 0 has no end that activates a trigger");
 }
 
 fn read(body: &str) -> Result<Graph, WorkError> {

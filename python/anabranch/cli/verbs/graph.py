@@ -36,7 +36,12 @@ def graph(
         ),
     ] = None,
     size: Annotated[
-        int, typer.Option(metavar="BYTES", min=1, help="Buffer that an MSCCL algorithm divides into chunks.")
+        int,
+        typer.Option(
+            metavar="BYTES",
+            min=1,
+            help="Buffer that an MSCCL algorithm divides into chunks; size of a connection of htsim that has size 0.",
+        ),
     ] = 1_000_000,
     groups: Annotated[
         str | None,

@@ -572,6 +572,10 @@ class Traffic(Table):
     compute: str
     file: str
     digest: Any
+    groups: str
+    dimensions: int | list[int]
+    accelerator: TrafficAccelerator
+    start_unit: Literal["us", "ps"]
     collective: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "moe"]
     algorithm: Literal["ring", "halving-doubling", "double-tree", "hierarchical", "tree", "direct", "pairwise"]
     channels: int
@@ -591,6 +595,14 @@ class TrafficTransport(Table):
     """What carries it, instead of `[transport]`: the same keys, with defaults of their own."""
 
     PATH: ClassVar[str] = "traffic.transport"
+
+
+class TrafficAccelerator(Table):
+    """Speed of each rank's accelerator, `{ flops = "312 TFLOPS", memory_bandwidth = "2 TB/s" }`: a node of a Chakra trace without a duration takes `num_ops` / `flops` or `tensor_size` / `memory_bandwidth`, whichever is longer. Default: such nodes are refused."""
+
+    PATH: ClassVar[str] = "traffic.accelerator"
+    flops: Any
+    memory_bandwidth: Any
 
 
 class Framing(Table):

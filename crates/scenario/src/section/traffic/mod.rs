@@ -1,5 +1,6 @@
 //! `[[traffic]]`: which flows there are.
 
+mod foreign;
 mod keys;
 mod pattern;
 mod sizes;

@@ -1,16 +1,15 @@
 //! `[[traffic]]` of kind `graph`: a file, or a collective by name.
 
+use super::foreign::{self, TraceSetting};
 use crate::file::NamedFile;
 use anabranch_fabric::Rate as LinkRate;
 use anabranch_form::Form;
-use anabranch_form::unit::{
-    Bytes, Choice, Count, Flag, MemoryRate, OneOrMore, Operations, Positive, Ranges, Speed, Text, Time,
-};
+use anabranch_form::unit::{Bytes, Choice, Count, Flag, Positive, Ranges, Speed, Text, Time};
 use anabranch_traffic::workload::Placement;
 use anabranch_work::Rendezvous;
 use anabranch_work::chakra::Accelerator;
 use anabranch_work::collective::{Algorithm, Kind};
-use anabranch_work::read::Format;
+use anabranch_work::connection_matrix::StartUnit;
 
 /// Names of collectives.
 const COLLECTIVES: [&str; 6] =
@@ -19,7 +18,7 @@ const ALGORITHMS: [&str; 7] =
     ["ring", "halving-doubling", "double-tree", "hierarchical", "tree", "direct", "pairwise"];
 const RENDEZVOUS: [&str; 3] = ["none", "clear-to-send", "request-to-send"];
 const PLACEMENTS: [&str; 3] = ["packed", "spread", "random"];
-const MANY: Count = Count { least: 1, most: 1 << 20 };
+pub(super) const MANY: Count = Count { least: 1, most: 1 << 20 };
 
 /// Work of ranks, and where they are.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +27,8 @@ pub struct WorkSetting {
     pub file: Option<NamedFile>,
     /// What the traces of a Chakra file leave out.
     pub traces: TraceSetting,
+    /// Unit of starts in a matrix of htsim.
+    pub start_unit: Option<StartUnit>,
     /// Collective; read where there is no file.
     pub collective: CollectiveName,
     /// Algorithm; the usual one where none is named.
@@ -62,17 +63,6 @@ pub struct WorkSetting {
     pub idle: bool,
 }
 
-/// What Chakra traces leave out.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TraceSetting {
-    /// File of communicator groups; where none is named, the one beside the traces.
-    pub groups: Option<String>,
-    /// Sizes of the ranks' dimensions.
-    pub dimensions: Option<Vec<u32>>,
-    /// Speed of what computes.
-    pub accelerator: Option<Accelerator>,
-}
-
 /// What a job does by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectiveName {
@@ -87,6 +77,7 @@ impl Default for WorkSetting {
         Self {
             file: None,
             traces: TraceSetting::default(),
+            start_unit: None,
             collective: CollectiveName::Of(Kind::AllReduce),
             algorithm: None,
             size_bytes: 100_000_000,
@@ -108,15 +99,11 @@ impl Default for WorkSetting {
 }
 
 impl WorkSetting {
-    /// Defaults with rendezvous.
-    pub(crate) fn waiting() -> Self {
-        Self { rendezvous: Some(Rendezvous::ClearToSend), ..Self::default() }
-    }
-
-    /// Defaults with an accelerator.
-    pub(crate) fn computing() -> Self {
+    /// Defaults with a value for each key on which others depend.
+    pub(crate) fn complete() -> Self {
         let accelerator = Some(Accelerator { flops: 1, memory_bytes_per_s: 1 });
-        Self { traces: TraceSetting { accelerator, ..TraceSetting::default() }, ..Self::default() }
+        let traces = TraceSetting { accelerator, ..TraceSetting::default() };
+        Self { rendezvous: Some(Rendezvous::ClearToSend), traces, ..Self::default() }
     }
 }
 
@@ -142,13 +129,15 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
     let meaning = "XXH3-128 of the file, found where it is not given: another content is another run. Chakra: of the \
                    traces of all ranks, and of the file of groups.";
     form.optional("digest", Text { wants: "32 hexadecimal digits" }, &mut digest, meaning);
-    visit_traces(form, &mut work.traces, path.as_deref());
+    foreign::visit_traces(form, &mut work.traces, path.as_deref());
+    foreign::visit_starts(form, &mut work.start_unit, path.as_deref());
     if path.is_none() {
         visit_collective(form, work);
     }
     work.file = path.map(|path| NamedFile { path, digest });
     let size = "Size, as nccl-tests states it: the vector of an all-reduce or a broadcast, all parts of an all-gather or a \
-                reduce-scatter, what each rank holds for an all-to-all. The buffer of an MSCCL algorithm.";
+                reduce-scatter, what each rank holds for an all-to-all. The buffer of an MSCCL algorithm; what a connection of htsim carries \
+                that has size 0, and there no end.";
     form.key("size", Bytes::SOME, &mut work.size_bytes, size);
     form.optional(
         "ranks",
@@ -189,50 +178,6 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
     let idle = "Whether the job never begins. Its messages stay in the tables, unfinished, so that all other flows keep their \
                 numbers and with them their random draws: what `anabranch run --apart` compares with.";
     form.key("idle", Flag, &mut work.idle, idle);
-}
-
-fn visit_traces(form: &mut impl Form, traces: &mut TraceSetting, path: Option<&str>) {
-    form.optional(
-        "groups",
-        Text { wants: "the name of a file, relative to the scenario's" },
-        &mut traces.groups,
-        "Ranks of a Chakra trace's communicator groups by name (`pg_name`, `comm_group`), as JSON: \
-         `{\"0\": [0, 1], \"1\": [2, 3]}`. Default: `comm_group.json` or `NAME.json` beside the traces, or what PyTorch noted in \
-         them; else the ranks that name a group are its ranks, and a warning says so.",
-    );
-    form.optional(
-        "dimensions",
-        OneOrMore(MANY),
-        &mut traces.dimensions,
-        "Sizes of the dimensions that `involved_dim` of a Chakra trace speaks of, the first that of neighbouring ranks; their \
-         product is the number of ranks. Default: only collectives of all dimensions are taken.",
-    );
-    form.optional_table(
-        "accelerator",
-        &mut traces.accelerator,
-        "Speed of each rank's accelerator, `{ flops = \"312 TFLOPS\", memory_bandwidth = \"2 TB/s\" }`: a node of a Chakra trace \
-         without a duration takes `num_ops` / `flops` or `tensor_size` / `memory_bandwidth`, whichever is longer. Default: \
-         such nodes are refused.",
-        || Accelerator { flops: 0, memory_bytes_per_s: 0 },
-        |form, accelerator| {
-            form.required("flops", Operations, &mut accelerator.flops, "Operations per second.");
-            let meaning = "Bytes per second between the accelerator and its memory.";
-            form.required("memory_bandwidth", MemoryRate, &mut accelerator.memory_bytes_per_s, meaning);
-        },
-    );
-    let given = [
-        ("groups", traces.groups.is_some()),
-        ("dimensions", traces.dimensions.is_some()),
-        ("accelerator", traces.accelerator.is_some()),
-    ];
-    let chakra = path.is_some_and(|path| Format::of_name(path) == Ok(Format::Chakra));
-    for (key, _) in given.into_iter().filter(|&(_, given)| given && !chakra) {
-        form.refuse(
-            key,
-            "this is no Chakra trace".to_owned(),
-            "leave it out, or name a `file` that ends in .et".to_owned(),
-        );
-    }
 }
 
 fn visit_rendezvous(form: &mut impl Form, work: &mut WorkSetting) {
