@@ -1,6 +1,7 @@
 //! Chakra execution traces (MLCommons, `et_def.proto`): one file a rank, messages behind their lengths.
 
 mod compute;
+mod group_files;
 mod groups;
 mod meetings;
 mod rank;
@@ -9,8 +10,9 @@ mod trace;
 mod wire;
 
 pub use compute::Accelerator;
+pub use group_files::read_groups;
 pub use groups::Groups;
-pub use rank_files::{read_groups, read_ranks};
+pub use rank_files::read_ranks;
 pub use trace::{Attribute, Kind, Metadata, Setting, Trace, TraceNode};
 
 use crate::{Builder, Graph, Part, WorkError};

@@ -601,8 +601,8 @@ class TrafficAccelerator(Table):
     """Speed of each rank's accelerator, `{ flops = "312 TFLOPS", memory_bandwidth = "2 TB/s" }`: a node of a Chakra trace without a duration takes `num_ops` / `flops` or `tensor_size` / `memory_bandwidth`, whichever is longer. Default: such nodes are refused."""
 
     PATH: ClassVar[str] = "traffic.accelerator"
-    flops: Any
-    memory_bandwidth: Any
+    flops: str
+    memory_bandwidth: str
 
 
 class Framing(Table):

@@ -1,12 +1,12 @@
 //! Keys of a graph's file for what the formats of other programs leave open.
 
-use super::work::MANY;
 use anabranch_form::Form;
-use anabranch_form::unit::{Choice, MemoryRate, OneOrMore, Operations, Text};
+use anabranch_form::unit::{Choice, Count, MemoryRate, OneOrMore, Operations, Text};
 use anabranch_work::chakra::Accelerator;
 use anabranch_work::connection_matrix::StartUnit;
 use anabranch_work::read::Format;
 
+pub(super) const MANY: Count = Count { least: 1, most: 1 << 20 };
 const START_UNITS: [&str; 2] = ["us", "ps"];
 
 /// What Chakra traces leave out.
@@ -40,12 +40,10 @@ pub(super) fn visit_traces(form: &mut impl Form, traces: &mut TraceSetting, path
     form.optional_table(
         "accelerator",
         &mut traces.accelerator,
-        "Speed of each rank's accelerator, `{ flops = \"312 TFLOPS\", memory_bandwidth = \"2 TB/s\" }`: a node of a Chakra trace \
-         without a duration takes `num_ops` / `flops` or `tensor_size` / `memory_bandwidth`, whichever is longer. Default: \
-         such nodes are refused.",
+        "Accelerator of each rank, for nodes of a Chakra trace that state no duration; without it they are refused.",
         || Accelerator { flops: 0, memory_bytes_per_s: 0 },
         |form, accelerator| {
-            form.required("flops", Operations, &mut accelerator.flops, "Operations per second.");
+            form.required("flops", Operations, &mut accelerator.flops, "Operations per second: a node takes `num_ops` / `flops` or `tensor_size` / `memory_bandwidth`, whichever is longer.");
             let meaning = "Bytes per second between the accelerator and its memory.";
             form.required("memory_bandwidth", MemoryRate, &mut accelerator.memory_bytes_per_s, meaning);
         },

@@ -1,10 +1,10 @@
 //! `[[traffic]]` of kind `graph`: a file, or a collective by name.
 
-use super::foreign::{self, TraceSetting};
+use super::foreign::{self, MANY, TraceSetting};
 use crate::file::NamedFile;
 use anabranch_fabric::Rate as LinkRate;
 use anabranch_form::Form;
-use anabranch_form::unit::{Bytes, Choice, Count, Flag, Positive, Ranges, Speed, Text, Time};
+use anabranch_form::unit::{Bytes, Choice, Flag, Positive, Ranges, Speed, Text, Time};
 use anabranch_traffic::workload::Placement;
 use anabranch_work::Rendezvous;
 use anabranch_work::chakra::Accelerator;
@@ -18,7 +18,6 @@ const ALGORITHMS: [&str; 7] =
     ["ring", "halving-doubling", "double-tree", "hierarchical", "tree", "direct", "pairwise"];
 const RENDEZVOUS: [&str; 3] = ["none", "clear-to-send", "request-to-send"];
 const PLACEMENTS: [&str; 3] = ["packed", "spread", "random"];
-pub(super) const MANY: Count = Count { least: 1, most: 1 << 20 };
 
 /// Work of ranks, and where they are.
 #[derive(Clone, Debug, PartialEq)]
