@@ -598,7 +598,7 @@ class TrafficTransport(Table):
 
 
 class TrafficAccelerator(Table):
-    """Speed of each rank's accelerator, `{ flops = "312 TFLOPS", memory_bandwidth = "2 TB/s" }`: a node of a Chakra trace without a duration takes `num_ops` / `flops` or `tensor_size` / `memory_bandwidth`, whichever is longer. Default: such nodes are refused."""
+    """Accelerator of each rank, for nodes of a Chakra trace that state no duration; without it they are refused."""
 
     PATH: ClassVar[str] = "traffic.accelerator"
     flops: str
