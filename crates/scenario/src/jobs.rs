@@ -10,6 +10,7 @@ use anabranch_traffic::workload::{Job, PlacedWork, skewed_blocks};
 use anabranch_work::chakra::{Context, Groups, read_groups, read_ranks};
 use anabranch_work::collective::{Collective, steps};
 use anabranch_work::read::{Format, Settings, read_bytes};
+use anabranch_work::training::Training;
 use anabranch_work::{Graph, MESSAGES_MAX, WorkError};
 use std::sync::Arc;
 
@@ -41,9 +42,16 @@ pub(crate) fn job(
             (graph, hosts)
         }
         None => {
-            let ranks = setting.ranks.unwrap_or(all.len() as u32);
+            let ranks = ranks_by_name(setting, all.len() as u32, origin)?;
             let hosts = place(ranks)?;
-            (by_name(setting, ranks, seed).map_err(|error| work_error(error, origin))?, hosts)
+            let graph = match &setting.training {
+                Some(training) => {
+                    check_messages(training.messages(), setting.iterations, origin)?;
+                    step_of_training(setting, training, seed)
+                }
+                None => by_name(setting, ranks, seed),
+            };
+            (graph.map_err(|error| work_error(error, origin))?, hosts)
         }
     };
     let graph = match setting.rendezvous {
@@ -119,6 +127,30 @@ fn groups_named(name: &str, origin: &Origin, files: &Files<'_>) -> Result<Vec<u8
         let problem = format!("groups: `{name}` cannot be read: {error}");
         origin.error(&problem, "give a file, relative to the scenario's own")
     })
+}
+
+/// Number of ranks where no file has them: those of `training`, or one for each host.
+fn ranks_by_name(setting: &WorkSetting, hosts: u32, origin: &Origin) -> Result<u32, FormError> {
+    let Some(training) = &setting.training else { return Ok(setting.ranks.unwrap_or(hosts)) };
+    let ranks = training.ranks().map_err(|error| work_error(error, origin))?;
+    if setting.ranks.is_some_and(|asked| asked != ranks) {
+        let problem = format!("ranks: tensor x data x pipeline are {ranks}");
+        return Err(origin.error(&problem, "leave `ranks` out where there is `training`"));
+    }
+    Ok(ranks)
+}
+
+/// All steps of training; with skew the same experts are popular in all of them.
+fn step_of_training(setting: &WorkSetting, shape: &Training, seed: u64) -> Result<Graph, WorkError> {
+    let accelerator = setting.traces.accelerator.unwrap_or(shape.accelerator);
+    let mut shape = Training { accelerator, ..shape.clone() };
+    let skew = setting.skew.filter(|_| shape.expert > 1);
+    shape.expert_blocks = skew.map(|skew| skewed_blocks(shape.expert, shape.expert_bytes(), skew, seed, 0));
+    let graph = shape.graph()?;
+    if setting.iterations == 1 && setting.compute_ps == 0 {
+        return Ok(graph);
+    }
+    graph.repeated(setting.iterations, setting.compute_ps)
 }
 
 fn by_name(setting: &WorkSetting, ranks: u32, seed: u64) -> Result<Graph, WorkError> {

@@ -171,7 +171,9 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
         "traffic" => {
             let complete = Traffic { demand: Demand::Graph(WorkSetting::complete()), ..Traffic::default() };
             let complete = ("graph with all keys", Scenario { traffic: vec![complete], ..base() });
-            traffic::KINDS.into_iter().map(traffic).chain([complete]).collect()
+            let training = Traffic { demand: Demand::Graph(WorkSetting::training()), ..Traffic::default() };
+            let training = ("graph of training", Scenario { traffic: vec![training], ..base() });
+            traffic::KINDS.into_iter().map(traffic).chain([complete, training]).collect()
         }
         "transport" => transport::variants().into_iter().map(transport).collect(),
         _ => vec![("", base())],

@@ -16,6 +16,7 @@ mod mailbox;
 pub mod msccl;
 pub mod read;
 mod rendezvous;
+pub mod training;
 mod work_error;
 
 pub use execution::{Effect, Execution, NEVER_PS, NodeTimes};

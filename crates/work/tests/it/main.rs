@@ -8,3 +8,4 @@ mod damage;
 mod golden;
 mod readers;
 mod rendezvous;
+mod training;

@@ -20,8 +20,13 @@ pub struct TraceSetting {
     pub accelerator: Option<Accelerator>,
 }
 
-/// Keys of Chakra traces.
-pub(super) fn visit_traces(form: &mut impl Form, traces: &mut TraceSetting, path: Option<&str>) {
+/// Keys of Chakra traces; a step of training shares their accelerator.
+pub(super) fn visit_traces(
+    form: &mut impl Form,
+    traces: &mut TraceSetting,
+    trains: bool,
+    path: Option<&str>,
+) {
     form.optional(
         "groups",
         Text { wants: "the name of a file, relative to the scenario's" },
@@ -40,7 +45,8 @@ pub(super) fn visit_traces(form: &mut impl Form, traces: &mut TraceSetting, path
     form.optional_table(
         "accelerator",
         &mut traces.accelerator,
-        "Accelerator of each rank, for nodes of a Chakra trace that state no duration; without it they are refused.",
+        "Accelerator of each rank: for `training`, and for nodes of a Chakra trace that state no duration. Without it both are \
+         refused.",
         || Accelerator { flops: 0, memory_bytes_per_s: 0 },
         |form, accelerator| {
             form.required("flops", Operations, &mut accelerator.flops, "Operations per second: a node takes `num_ops` / `flops` or `tensor_size` / `memory_bandwidth`, whichever is longer.");
@@ -54,7 +60,12 @@ pub(super) fn visit_traces(form: &mut impl Form, traces: &mut TraceSetting, path
         ("accelerator", traces.accelerator.is_some()),
     ];
     let chakra = path.is_some_and(|path| Format::of_name(path) == Ok(Format::Chakra));
-    for (key, _) in given.into_iter().filter(|&(_, given)| given && !chakra) {
+    if trains && traces.accelerator.is_none() {
+        let hint = "give `accelerator = { flops, memory_bandwidth }`".to_owned();
+        form.refuse("accelerator", "training computes, and nothing says how fast".to_owned(), hint);
+    }
+    let meaningless = |key: &str| !chakra && !(trains && key == "accelerator");
+    for (key, _) in given.into_iter().filter(|&(key, given)| given && meaningless(key)) {
         form.refuse(
             key,
             "this is no Chakra trace".to_owned(),

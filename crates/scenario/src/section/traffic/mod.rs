@@ -4,6 +4,7 @@ mod foreign;
 mod keys;
 mod pattern;
 mod sizes;
+mod training;
 mod work;
 
 pub(crate) use keys::visit;

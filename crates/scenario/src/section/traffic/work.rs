@@ -10,6 +10,7 @@ use anabranch_work::Rendezvous;
 use anabranch_work::chakra::Accelerator;
 use anabranch_work::collective::{Algorithm, Kind};
 use anabranch_work::connection_matrix::StartUnit;
+use anabranch_work::training::Training;
 
 /// Names of collectives.
 const COLLECTIVES: [&str; 6] =
@@ -28,7 +29,9 @@ pub struct WorkSetting {
     pub traces: TraceSetting,
     /// Unit of starts in a matrix of htsim.
     pub start_unit: Option<StartUnit>,
-    /// Collective; read where there is no file.
+    /// A step of training; instead of a file or a collective.
+    pub training: Option<Training>,
+    /// Collective; read where there is neither.
     pub collective: CollectiveName,
     /// Algorithm; the usual one where none is named.
     pub algorithm: Option<Algorithm>,
@@ -77,6 +80,7 @@ impl Default for WorkSetting {
             file: None,
             traces: TraceSetting::default(),
             start_unit: None,
+            training: None,
             collective: CollectiveName::Of(Kind::AllReduce),
             algorithm: None,
             size_bytes: 100_000_000,
@@ -98,6 +102,11 @@ impl Default for WorkSetting {
 }
 
 impl WorkSetting {
+    /// Defaults of a step of training.
+    pub(crate) fn training() -> Self {
+        Self { training: Some(super::training::fresh()), ..Self::default() }
+    }
+
     /// Defaults with a value for each key on which others depend.
     pub(crate) fn complete() -> Self {
         let accelerator = Some(Accelerator { flops: 1, memory_bytes_per_s: 1 });
@@ -128,16 +137,35 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
     let meaning = "XXH3-128 of the file, found where it is not given: another content is another run. Chakra: of the \
                    traces of all ranks, and of the file of groups.";
     form.optional("digest", Text { wants: "32 hexadecimal digits" }, &mut digest, meaning);
-    foreign::visit_traces(form, &mut work.traces, path.as_deref());
+    form.optional_table(
+        "training",
+        &mut work.training,
+        "A step of training a transformer, by the shape of the model and of its parallelism, instead of a file or a \
+         collective; it needs `accelerator`.",
+        super::training::fresh,
+        super::training::visit,
+    );
+    foreign::visit_traces(form, &mut work.traces, work.training.is_some(), path.as_deref());
     foreign::visit_starts(form, &mut work.start_unit, path.as_deref());
-    if path.is_none() {
-        visit_collective(form, work);
+    match (&work.training, &path) {
+        (None, None) => visit_collective(form, work),
+        (None, Some(_)) => {}
+        (Some(_), None) => visit_skew(form, work),
+        (Some(_), Some(_)) => {
+            form.refuse(
+                "file",
+                "there is `training` beside it".to_owned(),
+                "leave one of the two out".to_owned(),
+            );
+        }
     }
     work.file = path.map(|path| NamedFile { path, digest });
     let size = "Size, as nccl-tests states it: the vector of an all-reduce or a broadcast, all parts of an all-gather or a \
                 reduce-scatter, what each rank holds for an all-to-all. The buffer of an MSCCL algorithm; what a connection of htsim carries \
                 that has size 0, and there no end.";
-    form.key("size", Bytes::SOME, &mut work.size_bytes, size);
+    if work.training.is_none() {
+        form.key("size", Bytes::SOME, &mut work.size_bytes, size);
+    }
     form.optional(
         "ranks",
         MANY,
@@ -236,15 +264,19 @@ fn visit_collective(form: &mut impl Form, work: &mut WorkSetting) {
     let meaning = "Ranks of each group of a hierarchical all-reduce: the accelerators of a machine.";
     form.key("group", MANY, &mut work.group, meaning);
     form.optional("reduce", Speed, &mut work.reduce, "Speed of summing. Default: it takes no time.");
-    form.optional(
-        "skew",
-        Positive { most: 10.0 },
-        &mut work.skew,
-        "Exponent of Zipf's law for the popularity of destinations of an all-to-all, which is dealt anew in each step. \
-         Default: all are alike.",
-    );
+    visit_skew(form, work);
     if work.skew.is_some() && work.collective.kind() != Kind::AllToAll {
         let hint = "leave `skew` out, or take all-to-all or moe".to_owned();
         form.refuse("skew", format!("{name} has no blocks of several sizes"), hint);
     }
+}
+
+fn visit_skew(form: &mut impl Form, work: &mut WorkSetting) {
+    form.optional(
+        "skew",
+        Positive { most: 10.0 },
+        &mut work.skew,
+        "Exponent of Zipf's law for the popularity of destinations of an all-to-all, dealt anew in each \
+         step; of ranks with experts, the same in all steps of `training`. Default: all are alike.",
+    );
 }
