@@ -454,5 +454,10 @@ def check_graph(
     edges: list[tuple[str, str, bool, int, Attributes]],
 ) -> None: ...
 def describe_work(
-    file: str, size_bytes: int, loggops: list[int] | None = None
+    file: str,
+    size_bytes: int,
+    loggops: list[int] | None = None,
+    groups: str | None = None,
+    dimensions: list[int] = ...,
+    accelerator: tuple[int, int] | None = None,
 ) -> tuple[tuple[int, int, int, int, list[str]], list[int] | None]: ...

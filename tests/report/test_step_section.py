@@ -115,7 +115,7 @@ def test_the_page_shows_steps_on_a_screen_and_on_a_phone(two: list[ab.Run], tmp_
             assert opened.complaints == []
             assert opened.evaluate("document.documentElement.scrollWidth") == width
             labels = opened.evaluate("[...document.querySelectorAll('[role=region]')].map(one => one.ariaLabel)")
-            assert labels[:3] == ["jobs", "cost of changes", "what held each step"]
+            assert labels[:4] == ["jobs", "parts of jobs", "cost of changes", "what held each step"]
         # A click on a header sorts.
         rows = "[...document.querySelectorAll(`[aria-label='what held each step'] tbody tr`)]"
         steps = f"{rows}.map(row => row.cells[2].innerText)"
@@ -124,3 +124,37 @@ def test_the_page_shows_steps_on_a_screen_and_on_a_phone(two: list[ab.Run], tmp_
         after = opened.evaluate(steps)
         assert sorted(before) == sorted(after) == ["0", "0", "1", "1", "2", "2", "3", "3"]
         assert after in (sorted(after), sorted(after, reverse=True))
+
+
+def test_what_a_step_of_training_waits_for_adds_up_to_its_time(tmp_path: Path) -> None:
+    scenario = {
+        "name": "training",
+        "fabric": {"leaves": 2, "spines": 2, "hosts_per_leaf": 4},
+        "traffic": [
+            {
+                "kind": "graph",
+                "accelerator": {"flops": "10 TFLOPS", "memory_bandwidth": "1 TB/s"},
+                "training": {
+                    "layers": 2,
+                    "hidden": 256,
+                    "sequence": 128,
+                    "micro_batches": 2,
+                    "tensor": 2,
+                    "pipeline": 2,
+                    "data": 2,
+                },
+            }
+        ],
+        "transport": {"kind": "roce"},
+    }
+    run = ab.run(scenario, runs=tmp_path)
+    steps = run.steps.with_columns(pl.col("kind").cast(pl.String))
+    whole, parts = (steps.filter(pl.col("kind") == "job"), steps.filter(~pl.col("kind").is_in(["job", "step"])))
+    assert parts["kind"].to_list() == ["compute", "tensor", "pipeline", "data"]
+    on_path = parts["path_network_ns"] + parts["path_compute_ns"]
+    assert on_path.sum() == pytest.approx(whole["time_ns"].item())
+    section = step_section(gather([run.folder]))
+    assert section is not None
+    assert section.parts is not None
+    assert [row[:2] for row in section.parts[1]] == [["0", kind] for kind in ("compute", "tensor", "pipeline", "data")]
+    assert [row[3] for row in section.parts[1]] == [duration(time) for time in on_path if time > 0]

@@ -76,17 +76,14 @@ impl Links for Alone<'_> {
     }
 }
 
-/// Name of a part for the table: that of its collective.
+/// Name of a part for the table: that of its collective, or of its dimension in training.
 fn kind(graph: &Graph, part: usize) -> &'static str {
     let part = &graph.parts()[part];
     let collective = anabranch_work::collective::Kind::ALL
         .into_iter()
         .find(|kind| part.bus.is_some() && part.name.starts_with(kind.name()));
-    match collective {
-        Some(kind) => kind.name(),
-        None if part.name == "compute" => "compute",
-        None => "graph",
-    }
+    let dimension = anabranch_work::training::PARTS.into_iter().find(|name| *name == part.name);
+    collective.map(anabranch_work::collective::Kind::name).or(dimension).unwrap_or("graph")
 }
 
 /// What each part spans, by part: first start, and end of each rank.
@@ -294,8 +291,8 @@ pub fn step_columns(jobs: &[Job<'_>]) -> Vec<Column> {
         ),
         column(
             "kind",
-            "What the row is about: the whole `job`, a whole `step`, or a part of it: `compute`, the collective, `graph` \
-             for a file.",
+            "What the row is about: the whole `job`, a whole `step`, or a part of it: `compute`, the collective, \
+             `tensor`, `expert`, `pipeline` or `data` of training, `graph` for a file.",
             Values::Word(rows.iter().map(|(_, _, row)| row.kind).collect()),
         ),
         column("ranks", "Ranks that take part.", whole(&|row| row.ranks.into())),

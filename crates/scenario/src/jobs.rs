@@ -7,14 +7,12 @@ use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Origin};
 use anabranch_traffic::TrafficError;
 use anabranch_traffic::workload::{Job, PlacedWork, skewed_blocks};
-use anabranch_work::chakra::read_ranks;
+use anabranch_work::chakra::{Context, Groups, read_groups, read_ranks};
 use anabranch_work::collective::{Collective, steps};
-use anabranch_work::read::{Format, read_bytes};
-use anabranch_work::{Graph, WorkError};
+use anabranch_work::read::{Format, Settings, read_bytes};
+use anabranch_work::training::Training;
+use anabranch_work::{Graph, MESSAGES_MAX, WorkError};
 use std::sync::Arc;
-
-/// Most messages of a job.
-const MESSAGES_MAX: u64 = 100_000_000;
 
 /// Makes the job; `seed` draws its placement and popularities.
 pub(crate) fn job(
@@ -35,16 +33,25 @@ pub(crate) fn job(
         Some(_) => {
             let graph = from_file(setting, origin, files)?;
             if setting.ranks.is_some_and(|ranks| ranks != graph.ranks()) {
+                // A trace that is missing behind the last one leaves no gap.
                 let problem = format!("ranks: the file has {}", graph.ranks());
-                return Err(origin.error(&problem, "leave `ranks` out where there is a file"));
+                let hint = "put the files of all ranks beside each other, or leave `ranks` out where there is a file";
+                return Err(origin.error(&problem, hint));
             }
             let hosts = place(graph.ranks())?;
             (graph, hosts)
         }
         None => {
-            let ranks = setting.ranks.unwrap_or(all.len() as u32);
+            let ranks = ranks_by_name(setting, all.len() as u32, origin)?;
             let hosts = place(ranks)?;
-            (by_name(setting, ranks, seed).map_err(|error| work_error(error, origin))?, hosts)
+            let graph = match &setting.training {
+                Some(training) => {
+                    check_messages(training.messages(), setting.iterations, origin)?;
+                    step_of_training(setting, training, seed)
+                }
+                None => by_name(setting, ranks, seed),
+            };
+            (graph.map_err(|error| work_error(error, origin))?, hosts)
         }
     };
     let graph = match setting.rendezvous {
@@ -77,11 +84,16 @@ fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> R
     };
     let unreadable = |error: WorkError| file_error("file", &error, origin);
     let format = Format::of_name(&file.path).map_err(unreadable)?;
+    let mut traces = Context::default();
     let contents = if format == Format::Chakra {
         let contents = read_ranks(files.folder, &file.path).map_err(unreadable)?;
-        // The digest is that of all ranks' files together.
+        let groups = match &setting.traces.groups {
+            Some(name) => Some((name.clone(), groups_named(name, origin, files)?)),
+            None => read_groups(files.folder, &file.path).map_err(unreadable)?,
+        };
+        // The digest is that of all ranks' files together, and of the groups'.
         let mut whole = Vec::new();
-        contents.iter().for_each(|(_, content)| whole.extend_from_slice(content));
+        contents.iter().chain(&groups).for_each(|(_, content)| whole.extend_from_slice(content));
         let found = digest(&whole);
         if let Some(noted) = file.digest.as_ref().filter(|noted| **noted != found) {
             let problem =
@@ -89,17 +101,56 @@ fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> R
             return Err(origin.error(&problem, "give the files that were meant, or leave `digest` out"));
         }
         file.digest = Some(found);
+        if let Some((name, content)) = groups {
+            let unreadable = |error: WorkError| file_error("groups", &error, origin);
+            traces.groups = Groups::read(&content, &name).map_err(unreadable)?;
+        }
+        traces.dimensions = setting.traces.dimensions.clone().unwrap_or_default();
+        traces.accelerator = setting.traces.accelerator;
         contents
     } else {
         vec![(file.path.clone(), content(file, "file", origin, files)?)]
     };
-    let graph = read_bytes(&contents, format, setting.size_bytes).map_err(unreadable)?;
+    let settings = Settings { bytes: setting.size_bytes, traces, start_unit: setting.start_unit };
+    let graph = read_bytes(&contents, format, &settings).map_err(unreadable)?;
     graph.check().map_err(unreadable)?;
     check_messages(graph.messages().0, setting.iterations, origin)?;
     if setting.iterations == 1 && setting.compute_ps == 0 {
         return Ok(graph);
     }
     graph.repeated(setting.iterations, setting.compute_ps).map_err(unreadable)
+}
+
+/// Content of the file that `groups` names.
+fn groups_named(name: &str, origin: &Origin, files: &Files<'_>) -> Result<Vec<u8>, FormError> {
+    std::fs::read(files.folder.join(name)).map_err(|error| {
+        let problem = format!("groups: `{name}` cannot be read: {error}");
+        origin.error(&problem, "give a file, relative to the scenario's own")
+    })
+}
+
+/// Number of ranks where no file has them: those of `training`, or one for each host.
+fn ranks_by_name(setting: &WorkSetting, hosts: u32, origin: &Origin) -> Result<u32, FormError> {
+    let Some(training) = &setting.training else { return Ok(setting.ranks.unwrap_or(hosts)) };
+    let ranks = training.ranks().map_err(|error| work_error(error, origin))?;
+    if setting.ranks.is_some_and(|asked| asked != ranks) {
+        let problem = format!("ranks: tensor x data x pipeline are {ranks}");
+        return Err(origin.error(&problem, "leave `ranks` out where there is `training`"));
+    }
+    Ok(ranks)
+}
+
+/// All steps of training; with skew the same experts are popular in all of them.
+fn step_of_training(setting: &WorkSetting, shape: &Training, seed: u64) -> Result<Graph, WorkError> {
+    let accelerator = setting.traces.accelerator.unwrap_or(shape.accelerator);
+    let mut shape = Training { accelerator, ..shape.clone() };
+    let skew = setting.skew.filter(|_| shape.expert > 1);
+    shape.expert_blocks = skew.map(|skew| skewed_blocks(shape.expert, shape.expert_bytes(), skew, seed, 0));
+    let graph = shape.graph()?;
+    if setting.iterations == 1 && setting.compute_ps == 0 {
+        return Ok(graph);
+    }
+    graph.repeated(setting.iterations, setting.compute_ps)
 }
 
 fn by_name(setting: &WorkSetting, ranks: u32, seed: u64) -> Result<Graph, WorkError> {

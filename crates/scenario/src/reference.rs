@@ -169,9 +169,11 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
                 .collect()
         }
         "traffic" => {
-            let waiting = Traffic { demand: Demand::Graph(WorkSetting::waiting()), ..Traffic::default() };
-            let waiting = ("graph with rendezvous", Scenario { traffic: vec![waiting], ..base() });
-            traffic::KINDS.into_iter().map(traffic).chain([waiting]).collect()
+            let complete = Traffic { demand: Demand::Graph(WorkSetting::complete()), ..Traffic::default() };
+            let complete = ("graph with all keys", Scenario { traffic: vec![complete], ..base() });
+            let training = Traffic { demand: Demand::Graph(WorkSetting::training()), ..Traffic::default() };
+            let training = ("graph of training", Scenario { traffic: vec![training], ..base() });
+            traffic::KINDS.into_iter().map(traffic).chain([complete, training]).collect()
         }
         "transport" => transport::variants().into_iter().map(transport).collect(),
         _ => vec![("", base())],

@@ -258,6 +258,8 @@ pub struct Builder {
     /// Whether another node of the same rank requires a node's end.
     awaited: Vec<bool>,
     parts: Vec<Part>,
+    /// Part to which nodes belong that are made now.
+    present: u32,
     /// First node of the present step, and by rank the node with which it began; no gates in a first step without
     /// computing.
     gates_first: u32,
@@ -285,11 +287,27 @@ impl Builder {
             needs: Vec::new(),
             awaited: Vec::new(),
             parts: Vec::new(),
+            present: 0,
             gates_first: 0,
             gates: Vec::new(),
             next_tag: 1 << 31,
             warnings: Vec::new(),
         })
+    }
+
+    /// Rank of a node.
+    pub(crate) fn rank_of(&self, node: NodeId) -> u32 {
+        self.nodes[node as usize].0
+    }
+
+    /// Number of ranks.
+    pub(crate) fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// Name of the file in errors.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
     }
 
     /// Notes what the file leaves out, in a sentence for the user.
@@ -299,7 +317,24 @@ impl Builder {
 
     /// Begins a part: nodes made from now on belong to it.
     pub fn begin_part(&mut self, part: Part) {
+        self.present = self.parts.len() as u32;
         self.parts.push(part);
+    }
+
+    /// Sets the bytes of every part to those of its messages.
+    pub(crate) fn weigh_parts(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.bytes = 0);
+        for (_, node) in &self.nodes {
+            if let Act::Send { bytes, .. } = node.act {
+                self.parts[node.part as usize].bytes += bytes;
+            }
+        }
+    }
+
+    /// Lets nodes made from now on belong to a part that has begun, by its number.
+    pub(crate) fn resume_part(&mut self, number: u32) {
+        debug_assert!((number as usize) < self.parts.len(), "a part that has begun");
+        self.present = number;
     }
 
     /// Adds a node that requires nothing yet, in the present part.
@@ -307,7 +342,7 @@ impl Builder {
     /// # Errors
     /// More nodes than identities hold.
     pub fn node(&mut self, rank: u32, act: Act) -> Result<NodeId, WorkError> {
-        let part = self.parts.len().saturating_sub(1) as u32;
+        let part = self.present;
         self.add(rank, Node { act, cpu: 0, nic: 0, part, line: 0 })
     }
 

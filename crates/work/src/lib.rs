@@ -16,9 +16,13 @@ mod mailbox;
 pub mod msccl;
 pub mod read;
 mod rendezvous;
+pub mod training;
 mod work_error;
 
 pub use execution::{Effect, Execution, NEVER_PS, NodeTimes};
 pub use graph::{Act, Builder, Graph, Node, NodeId, Part};
 pub use rendezvous::{CONTROL_BYTES, Rendezvous};
 pub use work_error::WorkError;
+
+/// Most messages of a graph: more would take more memory than machines have.
+pub const MESSAGES_MAX: u64 = 100_000_000;

@@ -1,6 +1,7 @@
 //! Files of all formats.
 
-use crate::chakra::{self, Groups, Trace};
+use crate::chakra::{self, Context, Trace};
+use crate::connection_matrix::StartUnit;
 use crate::msccl::{self, Buffer};
 use crate::{Graph, WorkError, connection_matrix, goal};
 
@@ -50,12 +51,27 @@ impl Format {
     }
 }
 
-/// Reads a graph from the files of all ranks, or the only one, each with the name that errors state. `bytes` is the buffer
-/// that an MSCCL algorithm divides into chunks.
+/// Meaning of what files leave open.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Buffer that an MSCCL algorithm divides into chunks, and bytes of a connection of htsim that has no end.
+    pub bytes: u64,
+    /// Facts that Chakra traces leave out.
+    pub traces: Context,
+    /// Unit of starts in a matrix of htsim.
+    pub start_unit: Option<StartUnit>,
+}
+
+/// Reads a graph from the files of all ranks, or the only one, each with the name that errors state.
 ///
 /// # Errors
 /// The first place at fault. Whether the graph can end is for [`Graph::check`] to say.
-pub fn read_bytes(files: &[(String, Vec<u8>)], format: Format, bytes: u64) -> Result<Graph, WorkError> {
+pub fn read_bytes(
+    files: &[(String, Vec<u8>)],
+    format: Format,
+    settings: &Settings,
+) -> Result<Graph, WorkError> {
+    let &Settings { bytes, start_unit, .. } = settings;
     let Some((name, content)) = files.first() else {
         return Err(WorkError::new("workload graph", "no file", "name a file"));
     };
@@ -69,9 +85,12 @@ pub fn read_bytes(files: &[(String, Vec<u8>)], format: Format, bytes: u64) -> Re
         Format::GoalBinary => goal::read_binary(content, name),
         Format::Chakra => {
             let traces = files.iter().map(|(name, content)| Trace::read(content, name));
-            chakra::graph(&traces.collect::<Result<Vec<Trace>, _>>()?, &Groups::new())
+            chakra::graph(&traces.collect::<Result<Vec<Trace>, _>>()?, &settings.traces)
         }
         Format::Msccl => msccl::read(text()?, name, Buffer { bytes, reduce_ps_per_byte: 0.0 }),
-        Format::Matrix => connection_matrix::read(text()?, name),
+        Format::Matrix => {
+            let settings = connection_matrix::Settings { start_unit, endless_bytes: bytes };
+            connection_matrix::read(text()?, name, settings)
+        }
     }
 }

@@ -18,7 +18,7 @@ pub use load::Load;
 pub use name::Name;
 pub use name::Named;
 pub use number::{Count, Fraction, Positive, Whole};
-pub use quantity::{Bytes, Capacity, Nanoseconds, Speed, Time};
+pub use quantity::{Bytes, Capacity, MemoryRate, Nanoseconds, Operations, Speed, Time};
 pub use ranges::Ranges;
 pub use word::{Choice, Flag, Text};
 

@@ -12,6 +12,17 @@ const SIZES: &[Scale] = &[("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000
 /// Powers of two are read and, being no one's canonical form, not written.
 const BINARY_SIZES: &[Scale] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
+const OPERATIONS: &[Scale] = &[
+    ("EFLOPS", 1_000_000_000_000_000_000),
+    ("PFLOPS", 1_000_000_000_000_000),
+    ("TFLOPS", 1_000_000_000_000),
+    ("GFLOPS", 1_000_000_000),
+    ("MFLOPS", 1_000_000),
+    ("FLOPS", 1),
+];
+const MEMORY_RATES: &[Scale] =
+    &[("TB/s", 1_000_000_000_000), ("GB/s", 1_000_000_000), ("MB/s", 1_000_000), ("KB/s", 1_000), ("B/s", 1)];
+
 /// A quantity of 2^63 of the smallest unit or more is refused, so that sums of two stay in 64 bits.
 const MOST: u64 = i64::MAX as u64;
 
@@ -30,6 +41,14 @@ pub struct Speed;
 /// A sum of rates, in bits per second, above zero.
 #[derive(Clone, Copy)]
 pub struct Capacity;
+
+/// Operations per second, above zero.
+#[derive(Clone, Copy)]
+pub struct Operations;
+
+/// Bytes per second of a memory, above zero.
+#[derive(Clone, Copy)]
+pub struct MemoryRate;
 
 /// A number of bytes from `least` to `most`.
 #[derive(Clone, Copy)]
@@ -220,14 +239,24 @@ impl Unit for Speed {
     }
 }
 
+/// Like [`read`], and not zero.
+fn read_some<U: Unit>(
+    unit: &U,
+    node: &Node,
+    scales: &'static [Scale],
+    smallest: &str,
+) -> Result<u64, Refusal> {
+    match read(unit, node, &[scales], smallest)? {
+        0 => Err(unit.refuse(node, format!("{} is out of range", node.value.describe()))),
+        value => Ok(value),
+    }
+}
+
 impl Unit for Capacity {
     type Value = u64;
 
     fn read(&self, node: &Node) -> Result<u64, Refusal> {
-        match read(self, node, &[RATES], "bits per second")? {
-            0 => Err(self.refuse(node, format!("{} is out of range", node.value.describe()))),
-            bps => Ok(bps),
-        }
+        read_some(self, node, RATES, "bits per second")
     }
 
     fn write(&self, value: &u64) -> String {
@@ -236,6 +265,38 @@ impl Unit for Capacity {
 
     fn wants(&self) -> String {
         "a capacity such as \"160 Gbps\"".to_owned()
+    }
+}
+
+impl Unit for Operations {
+    type Value = u64;
+
+    fn read(&self, node: &Node) -> Result<u64, Refusal> {
+        read_some(self, node, OPERATIONS, "operations per second")
+    }
+
+    fn write(&self, value: &u64) -> String {
+        write(*value, OPERATIONS)
+    }
+
+    fn wants(&self) -> String {
+        "operations per second such as \"312 TFLOPS\"".to_owned()
+    }
+}
+
+impl Unit for MemoryRate {
+    type Value = u64;
+
+    fn read(&self, node: &Node) -> Result<u64, Refusal> {
+        read_some(self, node, MEMORY_RATES, "bytes per second")
+    }
+
+    fn write(&self, value: &u64) -> String {
+        write(*value, MEMORY_RATES)
+    }
+
+    fn wants(&self) -> String {
+        "bytes per second such as \"2 TB/s\"".to_owned()
     }
 }
 

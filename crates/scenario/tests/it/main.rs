@@ -13,3 +13,4 @@ mod message_keys;
 mod recorded_rates;
 mod round_trip;
 mod source_routes;
+mod training_keys;

@@ -7,10 +7,17 @@ use std::path::Path;
 const ENDING: &str = ".et";
 
 /// Name before the rank, and the rank: `all.0.et`, `rank_0.et`, `trace0.et` and `0.et` are all of rank 0.
-fn rank_of(name: &str) -> Option<(&str, u32)> {
+pub(super) fn rank_of(name: &str) -> Option<(&str, u32)> {
     let stem = name.strip_suffix(ENDING)?;
     let before = stem.trim_end_matches(|letter: char| letter.is_ascii_digit());
     Some((before, stem[before.len()..].parse().ok()?))
+}
+
+/// Name of the file of another rank beside `name`.
+pub(super) fn name_of(name: &str, rank: u32) -> String {
+    let (within, own) = name.split_at(name.rfind('/').map_or(0, |slash| slash + 1));
+    rank_of(own)
+        .map_or_else(|| format!("rank {rank}"), |(before, _)| format!("{within}{before}{rank}{ENDING}"))
 }
 
 /// Reads the files of all ranks, given the name of one of them in `folder`, in the order of ranks, each with the name

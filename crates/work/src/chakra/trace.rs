@@ -3,6 +3,9 @@
 use super::wire::{Value, Wire};
 use crate::WorkError;
 
+/// Number of `METADATA_NODE` in the schema.
+const METADATA: u64 = 1;
+
 /// Trace of one rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
@@ -60,6 +63,8 @@ pub struct TraceNode {
     pub duration_us: u64,
     /// Attributes.
     pub attributes: Vec<Attribute>,
+    /// Values of its inputs, as text; kept of metadata (`METADATA_NODE`) alone.
+    pub input_values: String,
     /// Offset in the file.
     pub offset: usize,
 }
@@ -134,24 +139,47 @@ impl Trace {
         there.then(|| self.number(node, name)).transpose()
     }
 
-    /// Communicator group of a collective, by the name that PyTorch or STAGE gives it, which may be a number; empty if it
-    /// has none.
-    pub(super) fn group(&self, node: &TraceNode) -> String {
-        let named = |attribute: &&Attribute| ["pg_name", "comm_group"].contains(&attribute.name.as_str());
-        match node.attributes.iter().find(named).map(|attribute| &attribute.value) {
-            Some(Setting::Text(text)) => text.clone(),
-            Some(Setting::Whole(_, number)) => number.to_string(),
-            _ => String::new(),
+    /// A whole number of either sign, if it is there.
+    pub(super) fn integer(&self, node: &TraceNode, name: &str) -> Result<Option<i64>, WorkError> {
+        match node.attributes.iter().find(|own| own.name == name).map(|own| &own.value) {
+            None => Ok(None),
+            Some(&Setting::Whole(_, number)) => Ok(Some(number)),
+            Some(_) => Err(self.error(node, &format!("`{name}` is no integer"))),
         }
     }
 
-    /// Whether a collective leaves out a dimension of the ranks.
-    pub(super) fn is_partial(&self, node: &TraceNode) -> bool {
-        let leaves_out = |attribute: &Attribute| match &attribute.value {
-            Setting::Bools(dimensions) => attribute.name == "involved_dim" && dimensions.contains(&false),
-            _ => false,
+    /// Communicator group of a collective by the name that the trace gives it, as text or as a number: `pg_name`, or the
+    /// `comm_group` of older traces. None if it names none.
+    pub(super) fn group(&self, node: &TraceNode) -> Result<Option<String>, WorkError> {
+        let Some((name, value)) = ["pg_name", "comm_group"].into_iter().find_map(|name| {
+            node.attributes.iter().find(|own| own.name == name).map(|own| (name, &own.value))
+        }) else {
+            return Ok(None);
         };
-        node.attributes.iter().any(leaves_out)
+        match value {
+            Setting::Text(text) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
+            Setting::Whole(_, number) => Ok(Some(number.to_string())),
+            _ => Err(self.error(node, &format!("`{name}` is neither a text nor an integer"))),
+        }
+    }
+
+    /// Dimensions of the ranks that take part in a collective; none if it does not say.
+    pub(super) fn involved<'a>(&self, node: &'a TraceNode) -> Result<Option<&'a [bool]>, WorkError> {
+        match node.attributes.iter().find(|own| own.name == "involved_dim").map(|own| &own.value) {
+            None => Ok(None),
+            Some(Setting::Bools(dimensions)) => Ok(Some(dimensions)),
+            Some(_) => Err(self.error(node, "`involved_dim` is no list of truths")),
+        }
+    }
+
+    /// Whether a node runs on the host's processor (`is_cpu_op`, a truth or an integer); not if it does not say.
+    pub(super) fn is_on_cpu(&self, node: &TraceNode) -> Result<bool, WorkError> {
+        match node.attributes.iter().find(|own| own.name == "is_cpu_op").map(|own| &own.value) {
+            None => Ok(false),
+            Some(&Setting::Bool(truth)) => Ok(truth),
+            Some(&Setting::Whole(_, number)) => Ok(number != 0),
+            Some(_) => Err(self.error(node, "`is_cpu_op` is neither a truth nor an integer")),
+        }
     }
 }
 
@@ -175,6 +203,7 @@ fn metadata(mut wire: Wire<'_>) -> Result<Metadata, WorkError> {
 
 fn node(mut wire: Wire<'_>, offset: usize) -> Result<TraceNode, WorkError> {
     let mut made = TraceNode { offset, ..TraceNode::default() };
+    let mut inputs = None;
     while let Some((field, value, at)) = wire.field()? {
         match (field, value) {
             (1, Value::Varint(id)) => made.id = id,
@@ -193,11 +222,23 @@ fn node(mut wire: Wire<'_>, offset: usize) -> Result<TraceNode, WorkError> {
             (4, value) => numbers(&wire, value, at, &mut made.ctrl_deps)?,
             (5, value) => numbers(&wire, value, at, &mut made.data_deps)?,
             (7, Value::Varint(us)) => made.duration_us = us,
+            (8, Value::Bytes(bytes, at)) => inputs = Some((bytes, at)),
             (10, Value::Bytes(bytes, at)) => {
                 made.attributes.push(attribute(Wire::new(wire.file, bytes, at))?);
             }
-            (1..=3 | 7 | 10, _) => return Err(wire.error(at, "a field of another shape than the schema's")),
+            (1..=3 | 7 | 8 | 10, _) => {
+                return Err(wire.error(at, "a field of another shape than the schema's"));
+            }
             _ => {}
+        }
+    }
+    // The kind may follow the inputs: the order of fields is free.
+    if let Some((bytes, at)) = inputs.filter(|_| made.kind_number == METADATA) {
+        let mut inputs = Wire::new(wire.file, bytes, at);
+        while let Some((field, value, _)) = inputs.field()? {
+            if let (1, Value::Bytes(bytes, at)) = (field, value) {
+                made.input_values = text(&inputs, bytes, at)?;
+            }
         }
     }
     Ok(made)

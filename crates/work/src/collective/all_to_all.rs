@@ -124,3 +124,19 @@ pub(super) fn parts(to: &mut Expansion<'_>, whole: Range<u64>) -> Result<(), Wor
     }
     Ok(())
 }
+
+/// Gather and scatter: every part straight to, or from, the first rank.
+pub(super) fn root_parts(to: &mut Expansion<'_>, whole: &Range<u64>) -> Result<(), WorkError> {
+    let (count, segments) = (to.count(), to.collective.segments as usize);
+    let gathers = to.collective.kind == Kind::Gather;
+    for other in 1..count {
+        let own = part(whole, count, other);
+        let pair = if gathers { (other, 0) } else { (0, other) };
+        let mut after: Vec<NodeId> = Vec::new();
+        for segment in 0..segments {
+            let (send, _) = to.pass(pair, part(&own, segments, segment), false, &after, &[])?;
+            after = vec![send];
+        }
+    }
+    Ok(())
+}

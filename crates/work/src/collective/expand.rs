@@ -2,7 +2,7 @@
 
 use super::expansion::{Expansion, Move};
 use super::{
-    Algorithm, Collective, Kind, all_to_all, double_tree, halving_doubling, hierarchical, ring, tree,
+    Algorithm, Collective, Kind, all_to_all, barrier, double_tree, halving_doubling, hierarchical, ring, tree,
 };
 use crate::{Builder, NodeId, WorkError};
 
@@ -45,6 +45,7 @@ fn expanded(
     let members: Vec<usize> = (0..ranks.len()).collect();
     match (collective.kind, collective.algorithm) {
         (Kind::AllToAll, algorithm) => all_to_all::expand(&mut expansion, algorithm)?,
+        (_, Algorithm::Dissemination) => barrier::expand(&mut expansion)?,
         (_, Algorithm::Ring) => expansion.in_channels(1, |expansion, whole, channel| {
             let mut members = members.clone();
             if channel % 2 == 1 {
@@ -59,8 +60,14 @@ fn expanded(
         (_, Algorithm::Hierarchical) => {
             expansion.in_channels(1, |expansion, whole, _| hierarchical::expand(expansion, whole))?;
         }
+        (Kind::Reduce, Algorithm::Tree) => {
+            expansion.in_channels(1, |expansion, whole, _| tree::reduce(expansion, &whole))?;
+        }
         (_, Algorithm::Tree) => {
             expansion.in_channels(1, |expansion, whole, _| tree::expand(expansion, whole))?;
+        }
+        (Kind::Gather | Kind::Scatter, _) => {
+            expansion.in_channels(1, |expansion, whole, _| all_to_all::root_parts(expansion, &whole))?;
         }
         (_, Algorithm::Direct | Algorithm::Pairwise) => {
             expansion.in_channels(1, |expansion, whole, _| all_to_all::parts(expansion, whole))?;
@@ -96,7 +103,7 @@ fn check(collective: &Collective, ranks: &[u32]) -> Result<(), WorkError> {
     let trees = if algorithm == Algorithm::DoubleTree { 2 } else { 1 };
     let parts = match kind {
         Kind::AllToAll if collective.blocks.is_some() => 0,
-        Kind::Broadcast => 1,
+        Kind::Broadcast | Kind::Reduce | Kind::Barrier => 1,
         _ => count,
     };
     let least = (parts * trees).saturating_mul(channels.into()).saturating_mul(segments.into());
@@ -110,6 +117,12 @@ fn check(collective: &Collective, ranks: &[u32]) -> Result<(), WorkError> {
         return refuse(
             format!("{segments} segments"),
             "leave `segments` at 1: blocks are not forwarded".to_owned(),
+        );
+    }
+    if kind == Kind::Barrier && (channels > 1 || segments > 1) {
+        return refuse(
+            format!("{channels} channels and {segments} segments"),
+            "leave both at 1: there are no data to divide".to_owned(),
         );
     }
     if collective.blocks.as_ref().is_some_and(|blocks| blocks.len() as u64 != count * count) {

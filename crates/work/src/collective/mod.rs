@@ -1,9 +1,10 @@
 //! Collectives by name, expanded into messages.
 //!
-//! Sizes are those of nccl-tests: the whole vector of an all-reduce or a broadcast, all parts together of an all-gather,
-//! a reduce-scatter, or what one rank holds for an all-to-all.
+//! Sizes are those of nccl-tests: the whole vector of an all-reduce, a reduce or a broadcast, all parts together of an
+//! all-gather, a reduce-scatter, a gather or a scatter, what one rank holds for an all-to-all; of a barrier, each message.
 
 mod all_to_all;
+mod barrier;
 mod double_tree;
 mod expand;
 mod expansion;
@@ -32,6 +33,14 @@ pub enum Kind {
     Broadcast,
     /// Every rank sends a block to each other.
     AllToAll,
+    /// The first rank gets the sum of all vectors.
+    Reduce,
+    /// The first rank gets all parts.
+    Gather,
+    /// Every rank gets one part of the first's vector.
+    Scatter,
+    /// No rank goes on before all have come.
+    Barrier,
 }
 
 /// Way of coming to the result.
@@ -52,12 +61,23 @@ pub enum Algorithm {
     Direct,
     /// Every block straight to its rank, one partner after the other.
     Pairwise,
+    /// In round k to the rank 2^k further (Hensgen, Finkel, Manber, International Journal of Parallel Programming 1988).
+    Dissemination,
 }
 
 impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::AllReduce, Self::AllGather, Self::ReduceScatter, Self::Broadcast, Self::AllToAll];
+    /// All kinds; a name that another begins with stands after it.
+    pub const ALL: [Self; 9] = [
+        Self::AllReduce,
+        Self::AllGather,
+        Self::ReduceScatter,
+        Self::Broadcast,
+        Self::AllToAll,
+        Self::Reduce,
+        Self::Gather,
+        Self::Scatter,
+        Self::Barrier,
+    ];
 
     /// Its name.
     #[must_use]
@@ -68,6 +88,10 @@ impl Kind {
             Self::ReduceScatter => "reduce-scatter",
             Self::Broadcast => "broadcast",
             Self::AllToAll => "all-to-all",
+            Self::Reduce => "reduce",
+            Self::Gather => "gather",
+            Self::Scatter => "scatter",
+            Self::Barrier => "barrier",
         }
     }
 
@@ -77,28 +101,20 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Kind of a Chakra `comm_type`, if it is expanded here.
-    #[must_use]
-    pub fn of_chakra(number: u64) -> Option<Self> {
-        match number {
-            0 => Some(Self::AllReduce),
-            2 => Some(Self::AllGather),
-            5 => Some(Self::Broadcast),
-            6 => Some(Self::AllToAll),
-            7 => Some(Self::ReduceScatter),
-            _ => None,
-        }
-    }
-
     /// Algorithms for it, the usual one first.
     #[must_use]
     pub fn algorithms(self) -> &'static [Algorithm] {
-        use Algorithm::{Direct, DoubleTree, HalvingDoubling, Hierarchical, Pairwise, Ring, Tree};
+        use Algorithm::{
+            Direct, Dissemination, DoubleTree, HalvingDoubling, Hierarchical, Pairwise, Ring, Tree,
+        };
         match self {
             Self::AllReduce => &[Ring, HalvingDoubling, DoubleTree, Hierarchical],
             Self::AllGather | Self::ReduceScatter => &[Ring, HalvingDoubling, Direct],
             Self::Broadcast => &[Tree, Ring],
             Self::AllToAll => &[Direct, Pairwise, Ring],
+            Self::Reduce => &[Tree],
+            Self::Gather | Self::Scatter => &[Direct],
+            Self::Barrier => &[Dissemination],
         }
     }
 
@@ -107,15 +123,19 @@ impl Kind {
     pub fn bus_factor(self, ranks: u32) -> (u32, u32) {
         match self {
             Self::AllReduce => (2 * (ranks - 1), ranks),
-            Self::AllGather | Self::ReduceScatter | Self::AllToAll => (ranks - 1, ranks),
-            Self::Broadcast => (1, 1),
+            Self::AllGather | Self::ReduceScatter | Self::AllToAll | Self::Gather | Self::Scatter => {
+                (ranks - 1, ranks)
+            }
+            Self::Broadcast | Self::Reduce => (1, 1),
+            // No data, no bandwidth.
+            Self::Barrier => (0, 1),
         }
     }
 }
 
 impl Algorithm {
     /// All algorithms.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Ring,
         Self::HalvingDoubling,
         Self::DoubleTree,
@@ -123,6 +143,7 @@ impl Algorithm {
         Self::Tree,
         Self::Direct,
         Self::Pairwise,
+        Self::Dissemination,
     ];
 
     /// Its name.
@@ -136,6 +157,7 @@ impl Algorithm {
             Self::Tree => "tree",
             Self::Direct => "direct",
             Self::Pairwise => "pairwise",
+            Self::Dissemination => "dissemination",
         }
     }
 

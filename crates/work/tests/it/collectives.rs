@@ -37,9 +37,9 @@ fn held(collective: &Collective, ranks: u32, seed: u64) -> (Vec<Vector>, Graph, 
     for (rank, vector) in state.iter_mut().enumerate() {
         for (cell, contributions) in vector.iter_mut().enumerate() {
             let has = match collective.kind {
-                Kind::AllReduce | Kind::ReduceScatter => true,
-                Kind::AllGather => owner(collective, count, cell) == rank,
-                Kind::Broadcast => rank == 0,
+                Kind::AllReduce | Kind::ReduceScatter | Kind::Reduce | Kind::Barrier => true,
+                Kind::AllGather | Kind::Gather => owner(collective, count, cell) == rank,
+                Kind::Broadcast | Kind::Scatter => rank == 0,
                 Kind::AllToAll => cell / count == rank,
             };
             contributions[rank] = u8::from(has);
@@ -111,7 +111,8 @@ fn collectives() -> impl Strategy<Value = (Collective, u32)> {
                 Algorithm::Hierarchical => (half_group + 1, (half_group + 1) * ranks.clamp(2, 5)),
                 _ => (1, ranks),
             };
-            let segments = if kind == Kind::AllToAll { 1 } else { segments };
+            let segments = if matches!(kind, Kind::AllToAll | Kind::Barrier) { 1 } else { segments };
+            let channels = if kind == Kind::Barrier { 1 } else { channels };
             let trees = if how == Algorithm::DoubleTree { 2 } else { 1 };
             let bytes = u64::from(ranks * channels * segments * trees) + more;
             (Collective { channels, segments, group, ..Collective::new(kind, how, bytes) }, ranks)
@@ -140,8 +141,20 @@ proptest! {
                     Kind::AllToAll if cell % count == rank => {
                         (0..count).map(|of| u8::from(of == cell / count)).collect()
                     }
+                    Kind::Reduce if rank == 0 => vec![1; count],
+                    Kind::Gather if rank == 0 => {
+                        let owner = owner(&collective, count, cell);
+                        (0..count).map(|of| u8::from(of == owner)).collect()
+                    }
+                    Kind::Scatter if owner(&collective, count, cell) == rank => {
+                        (0..count).map(|of| u8::from(of == 0)).collect()
+                    }
+                    Kind::Barrier => {
+                        prop_assert!(contributions.iter().all(|&heard| heard > 0), "{}: {:?}", rank, contributions);
+                        continue;
+                    }
                     // What others are to have may be anything here.
-                    Kind::ReduceScatter | Kind::AllToAll => continue,
+                    Kind::ReduceScatter | Kind::AllToAll | Kind::Reduce | Kind::Gather | Kind::Scatter => continue,
                 };
                 prop_assert_eq!(contributions, &expected, "{:?}: rank {}, cell {}", &collective, rank, cell);
             }
@@ -201,6 +214,10 @@ fn collectives_take_the_time_of_their_closed_forms() {
             assert_eq!(time(kind, Algorithm::Direct), messages_ps(1, part));
         }
         assert_eq!(time(Kind::Broadcast, Algorithm::Tree), messages_ps(log, bytes));
+        assert_eq!(time(Kind::Reduce, Algorithm::Tree), messages_ps(log, bytes));
+        assert_eq!(time(Kind::Gather, Algorithm::Direct), messages_ps(1, part));
+        assert_eq!(time(Kind::Scatter, Algorithm::Direct), messages_ps(1, part));
+        assert_eq!(time(Kind::Barrier, Algorithm::Dissemination), messages_ps(log, bytes));
         assert_eq!(time(Kind::Broadcast, Algorithm::Ring), messages_ps(n - 1, bytes));
         assert_eq!(time(Kind::AllToAll, Algorithm::Direct), messages_ps(1, part));
         assert_eq!(time(Kind::AllToAll, Algorithm::Pairwise), messages_ps(n - 1, part));
@@ -241,6 +258,9 @@ fn bus_factors_are_those_of_nccl_tests() {
     assert_eq!(Kind::ReduceScatter.bus_factor(8), (7, 8));
     assert_eq!(Kind::AllToAll.bus_factor(8), (7, 8));
     assert_eq!(Kind::Broadcast.bus_factor(8), (1, 1));
+    assert_eq!(Kind::Reduce.bus_factor(8), (1, 1));
+    assert_eq!(Kind::Gather.bus_factor(8), (7, 8));
+    assert_eq!(Kind::Scatter.bus_factor(8), (7, 8));
 }
 
 #[test]
@@ -260,5 +280,7 @@ fn settings_that_do_not_fit_are_refused_with_a_hint() {
     );
     let gather = Collective::new(Kind::AllGather, Algorithm::HalvingDoubling, 1000);
     assert!(refused(gather, 6).contains("power of two"));
+    let barrier = Collective::new(Kind::Barrier, Algorithm::Dissemination, 64);
+    assert!(refused(Collective { segments: 2, ..barrier }, 4).contains("there are no data to divide"));
     assert!(refused(Collective { channels: 200, ..reduce(Algorithm::Ring) }, 8).contains("1600 bytes"));
 }

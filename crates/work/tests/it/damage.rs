@@ -1,6 +1,6 @@
 //! Damaged files of every format: errors with place and hint, no panic, no endless loop; what fuzzing kept is replayed.
 
-use anabranch_work::read::{Format, read_bytes};
+use anabranch_work::read::{Format, Settings, read_bytes};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -8,7 +8,11 @@ use std::path::Path;
 fn survives(data: &[u8]) -> bool {
     let Some((&first, data)) = data.split_first() else { return false };
     let format = Format::ALL[usize::from(first) % Format::ALL.len()];
-    match read_bytes(&[("fuzz".to_owned(), data.to_vec())], format, 1 << 20) {
+    match read_bytes(
+        &[("fuzz".to_owned(), data.to_vec())],
+        format,
+        &Settings { bytes: 1 << 20, ..Settings::default() },
+    ) {
         Err(error) => {
             assert!(!error.position.is_empty() && !error.problem.is_empty() && !error.hint.is_empty());
             false

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+mod chakra;
 mod collectives;
 mod damage;
 mod golden;
 mod readers;
 mod rendezvous;
+mod training;

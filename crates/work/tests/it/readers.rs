@@ -1,295 +1,24 @@
 //! Readers of files: what other programs decoded, errors with place and hint, damage.
 
-use anabranch_work::chakra::{self, Attribute, Groups, Setting, Trace};
+use anabranch_work::connection_matrix::{Settings, StartUnit};
 use anabranch_work::links::{AlphaBeta, run};
 use anabranch_work::msccl::Buffer;
 use anabranch_work::{Act, Graph, WorkError, connection_matrix, goal, msccl};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-fn golden() -> Option<PathBuf> {
+pub(crate) fn golden() -> Option<PathBuf> {
     std::env::var_os("ANABRANCH_GOLDEN").map(PathBuf::from)
 }
 
-fn varint(mut value: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-    bytes
-}
-
-fn counted(key: u64, bytes: &[u8]) -> Vec<u8> {
-    [varint(key << 3 | 2), varint(bytes.len() as u64), bytes.to_vec()].concat()
-}
-
-fn integer(key: u64, value: u64) -> Vec<u8> {
-    [varint(key << 3), varint(value)].concat()
-}
-
-/// A node as protobuf writes it: kind, identity, dependencies, duration and attributes.
-fn node(kind: u64, id: u64, after: &[u64], us: u64, attributes: &[(&str, u64)]) -> Vec<u8> {
-    let mut message = [integer(1, id), counted(2, b"node"), integer(3, kind)].concat();
-    let packed: Vec<u8> = after.iter().flat_map(|&id| varint(id)).collect();
-    if !after.is_empty() {
-        message.extend(counted(5, &packed));
-    }
-    message.extend(integer(7, us));
-    for (name, value) in attributes {
-        message.extend(counted(10, &[counted(1, name.as_bytes()), integer(9, *value)].concat()));
-    }
-    message
-}
-
-fn trace(nodes: &[Vec<u8>]) -> Vec<u8> {
-    let metadata = counted(1, b"0.0.4");
-    let mut file = [varint(metadata.len() as u64), metadata].concat();
-    for node in nodes {
-        file.extend(varint(node.len() as u64));
-        file.extend(node);
-    }
-    file
-}
-
-fn end_ps(graph: &Graph) -> u64 {
+pub(crate) fn end_ps(graph: &Graph) -> u64 {
     graph.check().unwrap();
     let times = run(graph, &mut AlphaBeta { alpha_ps: 1_000_000, beta_ps: 10.0 });
     times.iter().map(|node| node.end_ps).max().unwrap()
 }
 
-#[test]
-fn chakra_traces_become_messages_computing_and_collectives() {
-    let rank = |rank: u64| {
-        let bytes = trace(&[
-            node(4, 7, &[], 5, &[]),
-            node(7, 8, &[7], 0, &[("comm_type", 0), ("comm_size", 4000)]),
-            if rank == 0 {
-                node(5, 9, &[8], 0, &[("comm_dst", 1), ("comm_size", 100), ("comm_tag", 3)])
-            } else {
-                node(6, 9, &[8], 0, &[("comm_src", 0), ("comm_size", 100), ("comm_tag", 3)])
-            },
-        ]);
-        Trace::read(&bytes, &format!("trace.{rank}.et")).unwrap()
-    };
-    let graph = chakra::graph(&[rank(0), rank(1)], &Groups::new()).unwrap();
-    // 5 us, a ring of two in two rounds of 2000 B, a message of 100 B.
-    assert_eq!(end_ps(&graph), 5_000_000 + 2 * (1_000_000 + 20_000) + 1_000_000 + 1000);
-    assert_eq!(graph.parts()[1].bus, Some((2, 2)));
-}
-
-#[test]
-fn chakra_errors_name_file_byte_and_node() {
-    let bytes = trace(&[node(4, 1, &[2], 5, &[])]);
-    let cut = Trace::read(&bytes[..bytes.len() - 1], "t.0.et").unwrap_err().to_string();
-    assert!(cut.starts_with("t.0.et: byte 8: the file or message ends within a field: 14 of 15"), "{cut}");
-    let read = |nodes: &[Vec<u8>]| {
-        let traces = [Trace::read(&trace(nodes), "t.0.et").unwrap()];
-        chakra::graph(&traces, &Groups::new()).unwrap_err().to_string()
-    };
-    assert!(read(&[node(4, 1, &[2], 5, &[])]).contains("byte 9 (node 1, `node`): it depends on node 2"));
-    assert!(
-        read(&[node(5, 1, &[], 0, &[("comm_dst", 4), ("comm_size", 1)])]).contains("no rank of the traces")
-    );
-    assert_eq!(
-        read(&[node(7, 1, &[], 0, &[("comm_type", 9)])]),
-        "t.0.et: byte 9 (node 1, `node`): comm_type 9 (BARRIER) is not expanded here; write it as an ALL_REDUCE of a few \
-         bytes. Expanded are ALL_REDUCE, ALL_GATHER, BROADCAST, ALL_TO_ALL, REDUCE_SCATTER"
-    );
-    for (kind, name) in [(1, "REDUCE"), (3, "GATHER"), (4, "SCATTER")] {
-        let error = read(&[node(7, 1, &[], 0, &[("comm_type", kind)])]);
-        assert!(
-            error.contains(&format!("({name}) is not expanded here; write it as sends and receives. ")),
-            "{error}"
-        );
-    }
-    assert!(read(&[node(5, 1, &[], 0, &[])]).contains("`comm_dst` is missing"));
-}
-
-/// A collective with one more attribute, whose value is written as it is.
-fn collective(kind: u64, name: &str, value: &[u8]) -> Vec<u8> {
-    let own = counted(10, &[counted(1, name.as_bytes()), value.to_vec()].concat());
-    [node(7, 1, &[], 0, &[("comm_type", kind), ("comm_size", 4096)]), own].concat()
-}
-
-fn graph_of(ranks: &[Vec<u8>]) -> Result<Graph, WorkError> {
-    let traces = (0..).zip(ranks).map(|(rank, node)| {
-        Trace::read(&trace(std::slice::from_ref(node)), &format!("t.{rank}.et")).unwrap()
-    });
-    chakra::graph(&traces.collect::<Vec<_>>(), &Groups::new())
-}
-
-#[test]
-fn groups_of_a_part_of_the_ranks_are_refused_for_what_they_are() {
-    // PyTorch names groups by text, others by numbers; STAGE calls the attribute otherwise.
-    let named = |name: &'static str, value: fn(u64) -> Vec<u8>| {
-        let ranks: Vec<_> = (0..4).map(|rank| collective(0, name, &value(rank / 2))).collect();
-        graph_of(&ranks).unwrap_err().to_string()
-    };
-    for error in [
-        named("pg_name", |group| counted(29, format!("{group}").as_bytes())),
-        named("pg_name", |group| integer(7, group)),
-        named("comm_group", |group| counted(29, format!("{group}").as_bytes())),
-    ] {
-        assert!(
-            error.starts_with("t.0.et: byte 9 (node 1, `node`): collective 0 of communicator group `0`: rank 2 never joins it; "),
-            "{error}"
-        );
-        assert!(error.contains("not read yet"), "{error}");
-    }
-    let all = |value: &[u8]| {
-        graph_of(&[collective(0, "involved_dim", value), collective(0, "involved_dim", value)])
-    };
-    assert!(all(&counted(28, &counted(1, &[1, 1]))).is_ok());
-    let error = all(&counted(28, &counted(1, &[1, 0]))).unwrap_err().to_string();
-    assert!(error.contains("`involved_dim` leaves out a dimension"), "{error}");
-}
-
-#[test]
-fn a_broadcast_comes_from_its_root() {
-    let senders = |root: Option<u64>| {
-        let broadcast = || match root {
-            Some(root) => collective(5, "root", &integer(7, root)),
-            None => node(7, 1, &[], 0, &[("comm_type", 5), ("comm_size", 4096)]),
-        };
-        let graph = graph_of(&(0..4).map(|_| broadcast()).collect::<Vec<_>>()).unwrap();
-        let sends = |rank: u32| {
-            graph.nodes_of(rank).filter(|&node| matches!(graph.node(node).act, Act::Send { .. })).count()
-        };
-        (0..4).map(sends).collect::<Vec<_>>()
-    };
-    assert_eq!(senders(None), [2, 1, 0, 0]);
-    assert_eq!(senders(Some(0)), [2, 1, 0, 0]);
-    assert_eq!(senders(Some(2)), [0, 0, 2, 1]);
-    let error =
-        graph_of(&(0..2).map(|_| collective(5, "root", &integer(7, 5))).collect::<Vec<_>>()).unwrap_err();
-    assert_eq!(error.problem, "`root` is 5, which is no rank of its group");
-    let error = graph_of(&(0..2).map(|rank| collective(5, "root", &integer(7, rank))).collect::<Vec<_>>())
-        .unwrap_err();
-    assert!(error.problem.starts_with("another collective, size or root than"), "{error}");
-}
-
-#[test]
-fn operations_without_a_duration_are_warned_of() {
-    let graph = graph_of(&[node(4, 7, &[], 0, &[("num_ops", 1 << 40)])]).unwrap();
-    assert_eq!(
-        graph.warnings(),
-        [
-            "t.0.et: 1 of 1 nodes compute, load or store without a duration (`duration_micros`) and take no time here, the \
-          first of them node 7, `node`; operations and sizes of tensors are not turned into time"
-        ]
-    );
-    assert_eq!(graph.repeated(2, 0).unwrap().warnings(), graph.warnings());
-    assert!(graph_of(&[node(4, 7, &[], 1, &[])]).unwrap().warnings().is_empty());
-    assert!(graph_of(&[node(1, 7, &[], 0, &[])]).unwrap().warnings().is_empty(), "metadata take none");
-}
-
-#[test]
-fn the_files_of_all_ranks_are_found_whatever_stands_before_the_rank() {
-    let folder = std::env::temp_dir().join(format!("anabranch-ranks-{}", std::process::id()));
-    std::fs::create_dir_all(folder.join("in")).unwrap();
-    let write = |name: &str| std::fs::write(folder.join(name), name).unwrap();
-    let found = |name: &str| {
-        let read = chakra::read_ranks(&folder, name);
-        read.map(|files| files.into_iter().map(|(name, _)| name).collect::<Vec<_>>())
-            .map_err(|error| error.to_string())
-    };
-    for name in
-        ["rank_0.et", "rank_1.et", "trace0.et", "trace1.et", "in/0.et", "in/1.et", "all.09.et", "alone.et"]
-    {
-        write(name);
-    }
-    (0..11).filter(|rank| *rank != 9).for_each(|rank| write(&format!("all.{rank}.et")));
-    assert_eq!(found("rank_0.et").unwrap(), ["rank_0.et", "rank_1.et"]);
-    assert_eq!(found("trace1.et").unwrap(), ["trace0.et", "trace1.et"]);
-    assert_eq!(found("in/0.et").unwrap(), ["in/0.et", "in/1.et"]);
-    assert_eq!(found("alone.et").unwrap(), ["alone.et"]);
-    let eleven = found("all.0.et").unwrap();
-    assert_eq!((eleven.len(), &*eleven[9], &*eleven[10]), (11, "all.09.et", "all.10.et"));
-    write("all.9.et");
-    assert!(found("all.0.et").unwrap_err().contains("are both of rank 9; leave one of them"));
-    std::fs::remove_file(folder.join("all.9.et")).unwrap();
-    std::fs::remove_file(folder.join("all.2.et")).unwrap();
-    assert_eq!(
-        found("all.0.et").unwrap_err(),
-        "all.2.et: the trace of rank 2 is not there, and that of rank 10 is; put the files of all ranks beside each other, \
-         numbered from 0"
-    );
-    assert!(found("none.0.et").unwrap_err().starts_with("none.0.et: cannot be read: "));
-    std::fs::remove_dir_all(folder).unwrap();
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
-fn attribute(attribute: &Attribute) -> String {
-    let value = match &attribute.value {
-        Setting::Whole(7, number) => format!("int32_val: {number}"),
-        Setting::Whole(_, number) => format!("int64_val: {number}"),
-        Setting::Bool(truth) => format!("bool_val: {truth}"),
-        Setting::Bools(truths) => format!("bool_list: {truths:?}"),
-        Setting::Text(text) => format!("string_val: \"{}\"", escaped(text)),
-        Setting::Other(field) => format!("field {field}"),
-    };
-    format!("attr {{\n  name: \"{}\"\n  {value}\n}}\n", attribute.name)
-}
-
-/// Text that `protoc --decode` prints of a trace, without the lengths of messages.
-fn decoded(trace: &Trace) -> String {
-    let mut text = String::new();
-    if !trace.metadata.version.is_empty() {
-        writeln!(text, "version: \"{}\"", trace.metadata.version).unwrap();
-    }
-    trace.metadata.attributes.iter().for_each(|own| text.push_str(&attribute(own)));
-    for node in &trace.nodes {
-        if node.id > 0 {
-            writeln!(text, "id: {}", node.id).unwrap();
-        }
-        let kind = ["", "", "", "", "COMP_NODE", "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"];
-        writeln!(text, "name: \"{}\"\ntype: {}", node.name, kind[node.kind_number as usize]).unwrap();
-        node.ctrl_deps.iter().for_each(|id| writeln!(text, "ctrl_deps: {id}").unwrap());
-        node.data_deps.iter().for_each(|id| writeln!(text, "data_deps: {id}").unwrap());
-        if node.duration_us > 0 {
-            writeln!(text, "duration_micros: {}", node.duration_us).unwrap();
-        }
-        node.attributes.iter().for_each(|own| text.push_str(&attribute(own)));
-    }
-    text
-}
-
-/// Files of ASTRA-sim are read where they are.
-#[test]
-fn chakra_files_of_astra_sim_are_read_as_protoc_decodes_them() {
-    let Some(folder) = golden().map(|golden| golden.join("astra")) else { return };
-    let dump = std::fs::read_to_string(folder.join("et_decoded.txt")).unwrap();
-    let mut files = 0;
-    for section in dump.split("==== ").skip(1) {
-        let (head, body) = section.split_once('\n').unwrap();
-        let name = head.split(" (").next().unwrap();
-        let expected: String =
-            body.lines().filter(|line| !line.starts_with("-- ")).flat_map(|line| [line, "\n"]).collect();
-        let trace = Trace::read(&std::fs::read(folder.join(name)).unwrap(), name).unwrap();
-        assert_eq!(decoded(&trace).trim_end(), expected.trim_end(), "{name}");
-        files += 1;
-    }
-    assert_eq!(files, 5);
-    // The ring as messages of a trace, as XML, and as the house expands it: the same rounds.
-    let custom = folder.join("system/custom_ring_allreduce_8npus_1MB");
-    let traces: Vec<Trace> = (0..8)
-        .map(|rank| {
-            let name = format!("custom_allreduce.{rank}.et");
-            Trace::read(&std::fs::read(custom.join(&name)).unwrap(), &name).unwrap()
-        })
-        .collect();
-    let graph = chakra::graph(&traces, &Groups::new()).unwrap();
-    let rounds = 14 * (1_000_000 + 10 * 131_072);
-    assert_eq!(end_ps(&graph), rounds + 7 * 7_000_000);
-    let xml = std::fs::read_to_string(custom.join("custom_allreduce.xml")).unwrap();
-    let buffer = Buffer { bytes: 1 << 20, reduce_ps_per_byte: 0.0 };
-    assert_eq!(end_ps(&msccl::read(&xml, "ring.xml", buffer).unwrap()), rounds);
-}
+/// Starts in microseconds, and nothing without end.
+const PLAIN: Settings = Settings { start_unit: Some(StartUnit::Microseconds), endless_bytes: 0 };
 
 /// Files of htsim are read where they are.
 #[test]
@@ -299,7 +28,7 @@ fn matrices_of_htsim_are_read() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.display().to_string();
-        let graph = connection_matrix::read(&std::fs::read_to_string(&path).unwrap(), &name).unwrap();
+        let graph = connection_matrix::read(&std::fs::read_to_string(&path).unwrap(), &name, PLAIN).unwrap();
         graph.check().unwrap();
         files += 1;
     }
@@ -356,10 +85,10 @@ fn msccl_algorithms_become_messages() {
 fn connection_matrices_become_messages_with_triggers() {
     let text = "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 5 size 1000 send_done_trigger 1\n\
                 2->3 id 2 start 0 size 2000 send_done_trigger 1\n1->2 id 3 trigger 1 size 10\ntrigger id 1 count 2 barrier\n";
-    let graph = connection_matrix::read(text, "m.cm").unwrap();
+    let graph = connection_matrix::read(text, "m.cm", PLAIN).unwrap();
     assert_eq!(end_ps(&graph), 5_000_000 + 1_010_000 + 1_000_100);
     let refused = |from: &str, to: &str| {
-        let error = connection_matrix::read(&text.replacen(from, to, 1), "m.cm").unwrap_err();
+        let error = connection_matrix::read(&text.replacen(from, to, 1), "m.cm", PLAIN).unwrap_err();
         (error.position, error.problem)
     };
     assert_eq!(refused("1->2", "1->9"), ("m.cm:6".to_owned(), "node 9 of 4".to_owned()));
@@ -371,6 +100,107 @@ fn connection_matrices_become_messages_with_triggers() {
     assert_eq!(refused("trigger id 1 count 2 barrier\n", "").1, "trigger 1 is not there");
     assert_eq!(refused("size 10\n", "\n").0, "m.cm:6");
     assert_eq!(refused("start 5 ", "").0, "m.cm:4");
+}
+
+/// End of each connection in the order of the file, in nanoseconds.
+fn connection_ends_ns(text: &str, settings: Settings) -> Vec<u64> {
+    let graph = connection_matrix::read(text, "m.cm", settings).unwrap();
+    graph.check().unwrap();
+    let times = run(&graph, &mut AlphaBeta { alpha_ps: 1_000_000, beta_ps: 10.0 });
+    let sends = (0..graph.nodes().len()).filter(|&node| match graph.node(node as u32).act {
+        Act::Send { to, .. } => to != graph.rank_of(node as u32),
+        _ => false,
+    });
+    let mut ends: Vec<_> = sends.map(|node| (graph.nodes()[node].line, times[node].end_ps / 1000)).collect();
+    ends.sort_unstable();
+    ends.into_iter().map(|(_, end_ns)| end_ns).collect()
+}
+
+/// The next connection at each activation, whichever of them comes first.
+#[test]
+fn a_multishot_trigger_starts_one_connection_at_each_activation() {
+    let text = |sizes: [u64; 3], kind: &str| {
+        let [first, second, third] = sizes;
+        format!(
+            "Nodes 4\nConnections 5\nTriggers 1\n0->1 id 1 start 0 size {first} send_done_trigger 1\n\
+             0->2 id 2 start 0 size {second} recv_done_trigger 1\n2->1 id 3 start 0 size {third} send_done_trigger 1\n\
+             0->3 id 4 trigger 1 size 100\n1->2 id 5 trigger 1 size 100\ntrigger id 1 {kind}\n"
+        )
+    };
+    let ends = |sizes| connection_ends_ns(&text(sizes, "multishot"), PLAIN);
+    assert_eq!(ends([10_000, 20_000, 30_000]), [1100, 1200, 1300, 1100 + 1001, 1200 + 1001]);
+    // The first connection of the trigger follows the first end, the second the second.
+    assert_eq!(ends([30_000, 20_000, 10_000]), [1300, 1200, 1100, 1100 + 1001, 1200 + 1001]);
+    assert_eq!(ends([20_000, 20_000, 20_000])[3..], [1200 + 1001; 2], "all at once");
+    let barrier = connection_ends_ns(&text([10_000, 20_000, 30_000], "count 3 barrier"), PLAIN);
+    assert_eq!(barrier[3..], [1300 + 1001; 2]);
+    let refused = |from: &str, to: &str| {
+        let text = text([1, 1, 1], "multishot").replace(from, to);
+        connection_matrix::read(&text, "m.cm", PLAIN).unwrap_err()
+    };
+    let few = refused(" send_done_trigger 1", "");
+    assert_eq!((&*few.position, &*few.problem), ("m.cm:9", "trigger 1 is activated 1 times"));
+    assert!(few.hint.contains("as many as it starts a multishot trigger"), "{few}");
+    assert_eq!(refused("multishot", "twoshot").problem, "trigger `twoshot`");
+    let steps = connection_matrix::read(&text([10_000, 20_000, 30_000], "multishot"), "m.cm", PLAIN).unwrap();
+    // Each step has activations of its own: none of the one before is taken by the next.
+    let thrice = end_ps(&steps.repeated(3, 0).unwrap());
+    assert!((3 * 2_001_000..=3 * 2_201_000).contains(&thrice), "{thrice}");
+}
+
+#[test]
+fn starts_are_decimals_of_the_unit_that_is_given() {
+    let of = |start: &str, start_unit| {
+        let text = format!("Nodes 4\nConnections 1\n0->1 start {start} size 1000\n");
+        connection_matrix::read(&text, "m.cm", Settings { start_unit, endless_bytes: 0 })
+    };
+    let begins_ps = |start: &str, unit| end_ps(&of(start, Some(unit)).unwrap()) - 1_010_000;
+    let (us, ps) = (StartUnit::Microseconds, StartUnit::Picoseconds);
+    assert_eq!(begins_ps("1500000.0", ps), 1_500_000);
+    assert_eq!(begins_ps("1500000.000000", us), 1_500_000_000_000);
+    assert_eq!(begins_ps("1.5", us), 1_500_000);
+    assert_eq!(begins_ps("0.000001", us), 1);
+    assert_eq!(begins_ps("7", ps), 7);
+    assert_eq!(begins_ps("0.000000", us), 0);
+    for (start, unit) in [
+        ("0.0000001", us),
+        ("0.5", ps),
+        ("-1", us),
+        ("1e6", ps),
+        (".5", us),
+        ("1.2.3", us),
+        ("99999999999999999999", ps),
+        ("9999999999999999", us),
+    ] {
+        let error = of(start, Some(unit)).unwrap_err();
+        assert_eq!((&*error.position, &*error.problem), ("m.cm:3", &*format!("start {start}")));
+    }
+    let warnings = |start, unit| of(start, unit).unwrap().warnings().to_vec();
+    assert_eq!(
+        warnings("1500000.0", None),
+        [
+            "m.cm: starts are read as microseconds, as main_uec of htsim does, so that the last connection begins after 1500000 us; \
+          other programs of htsim read picoseconds: give start_unit = \"us\" or \"ps\""
+        ]
+    );
+    assert!(warnings("0.000000", None).is_empty());
+    assert!(warnings("1500000.0", Some(ps)).is_empty());
+}
+
+/// Connections of size 0 have no end in htsim.
+#[test]
+fn connections_without_end_carry_the_size_that_is_given() {
+    let text = "Nodes 4\nConnections 2\n0->1 start 0.000000 size 0\n2->3 start 0.000000 size 1000\n";
+    let settings = Settings { endless_bytes: 50_000, ..PLAIN };
+    assert_eq!(connection_ends_ns(text, settings), [1500, 1010]);
+    let graph = connection_matrix::read(text, "m.cm", settings).unwrap();
+    assert_eq!(
+        graph.warnings(),
+        ["m.cm: 1 connections have size 0 and no end in htsim; here each carries 50000 B (`size`)"]
+    );
+    let activates = text.replace("size 0", "size 0 send_done_trigger 1");
+    let error = connection_matrix::read(&activates, "m.cm", settings).unwrap_err();
+    assert_eq!(error.problem, "a connection of size 0 has no end that activates a trigger");
 }
 
 fn read(body: &str) -> Result<Graph, WorkError> {

@@ -81,9 +81,10 @@ fn collectives_wait_for_each_step() {
 fn every_collective_ends() {
     for kind in Kind::ALL {
         for &algorithm in kind.algorithms() {
-            let segments = if kind == Kind::AllToAll { 1 } else { 2 };
+            let segments = if matches!(kind, Kind::AllToAll | Kind::Barrier) { 1 } else { 2 };
+            let channels = if kind == Kind::Barrier { 1 } else { 2 };
             let plain = Collective::new(kind, algorithm, 1 << 16);
-            let collective = Collective { group: 4, channels: 2, segments, ..plain };
+            let collective = Collective { group: 4, channels, segments, ..plain };
             let graph = steps(8, 2, 1000, |_| vec![collective.clone()]).unwrap();
             graph.check_posted(|_| true, "as sends").unwrap();
             for by in BY {

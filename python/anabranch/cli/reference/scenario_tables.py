@@ -76,4 +76,8 @@ def _simple(wants: str) -> str:
         return "float"
     if WORDS.fullmatch(wants):
         return f"Literal[{', '.join(QUOTED.findall(wants))}]"
-    return "str" if re.match(r"a (?:time|rate|size) such as|the name of", wants) else "Any"
+    return (
+        "str"
+        if re.match(r"(?:a (?:time|rate|size)|(?:operations|bytes) per second) such as|the name of", wants)
+        else "Any"
+    )

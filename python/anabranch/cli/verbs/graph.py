@@ -36,8 +36,37 @@ def graph(
         ),
     ] = None,
     size: Annotated[
-        int, typer.Option(metavar="BYTES", min=1, help="Buffer that an MSCCL algorithm divides into chunks.")
+        int,
+        typer.Option(
+            metavar="BYTES",
+            min=1,
+            help="Buffer that an MSCCL algorithm divides into chunks; size of a connection of htsim that has size 0.",
+        ),
     ] = 1_000_000,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Ranks of a Chakra trace's communicator groups, as JSON. Default: comm_group.json or NAME.json beside "
+            "the trace.",
+        ),
+    ] = None,
+    dimensions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,...",
+            help="Sizes of the dimensions that involved_dim of a Chakra trace speaks of; first that of neighbouring "
+            "ranks.",
+        ),
+    ] = None,
+    accelerator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FLOPS,BANDWIDTH",
+            help="Operations and bytes of memory per second, whole numbers, for nodes of a Chakra trace without a "
+            "duration: 312000000000000,2000000000000.",
+        ),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Check a workload graph, and print its size and when each rank would end under LogGOPS."""
@@ -47,8 +76,14 @@ def graph(
     from anabranch.files.terminal.plain_table import plain_table
     from anabranch.files.units import count
 
+    speeds = whole_numbers("accelerator", accelerator, "FLOPS,BANDWIDTH", 63) if accelerator else None
     (ranks, nodes, messages, size_bytes, warnings), ends = describe_work(
-        file, size, parameters(loggops) if loggops else None
+        file,
+        size,
+        parameters(loggops) if loggops else None,
+        groups,
+        whole_numbers("dimensions", dimensions, "N,...", 32) if dimensions else [],
+        (speeds[0], speeds[1]) if speeds else None,
     )
     if json is not None:
         sums = {
@@ -91,3 +126,17 @@ def parameters(text: str) -> list[int]:
     if any(int(value) >= 2**64 for value in values):
         raise AnabranchError(f"--loggops {text}: a number of more than 64 bits; give smaller ones")
     return [int(value) for value in values]
+
+
+def whole_numbers(option: str, text: str, example: str, bits: int) -> list[int]:
+    """Whole numbers from 1, as many as `example` has or, if that has an ellipsis, any.
+
+    Raises:
+        AnabranchError: they are something else, or have more than `bits` bits.
+
+    """
+    values = [value.strip() for value in text.split(",")]
+    many = example.endswith("...") or len(values) == len(example.split(","))
+    if many and all(value.isascii() and value.isdecimal() and 0 < int(value) < 2**bits for value in values):
+        return [int(value) for value in values]
+    raise AnabranchError(f"--{option} {text}: not {example}; give whole numbers from 1 below 2^{bits}")

@@ -10,7 +10,16 @@ import polars as pl
 from anabranch.report.page.material import Material
 from anabranch.report.plot.step_times import JobPanel, Spans, Steps
 from anabranch.report.tables import interference_table
-from anabranch.report.tables.steps_table import HEADER, HOLDERS, PHASES, holder_rows, phase_rows, step_rows
+from anabranch.report.tables.steps_table import (
+    HEADER,
+    HOLDERS,
+    PARTS,
+    PHASES,
+    holder_rows,
+    part_rows,
+    phase_rows,
+    step_rows,
+)
 from anabranch.simulate.runs.interference import noted
 from anabranch.simulate.runs.results import Run
 from anabranch.simulate.stats.moments import moments
@@ -26,6 +35,8 @@ class StepSection:
     """Tables as header and rows; the first columns name the run, where there are several."""
 
     jobs: Table
+    parts: Table | None
+    """What the jobs wait for, part by part; None if no job has several."""
     phases: Table | None
     costs: Table | None
     """What the jobs of each run cost each other; None if no run was compared with its jobs alone."""
@@ -57,12 +68,14 @@ def step_section(material: Material) -> StepSection | None:
         for label, runs, run in each
         for row in holder_rows(run, max(1, LONGEST // len(runs)))
     ]
+    parts = [(label, row) for label, runs in jobs for row in part_rows(runs)]
     phases = [(label, row) for label, runs in jobs for row in phase_rows(runs)]
     compared = [(_of_seed(label, runs, run), costs) for label, runs, run in each if (costs := noted(run)) is not None]
     cost_cells = [(label, row) for label, costs in compared for row in interference_table.cost_rows(costs)]
     steps = sum(int((run.steps["kind"].cast(pl.String) == "step").sum()) for _, _, run in each)
     return StepSection(
         jobs=table(HEADER, [(label, row) for label, runs in jobs for row in step_rows(runs)]),
+        parts=table(PARTS, parts) if parts else None,
         phases=table(PHASES, phases) if phases else None,
         costs=table(interference_table.HEADER, cost_cells) if cost_cells else None,
         links=[

@@ -37,7 +37,9 @@ BUS_BANDWIDTH = (
     "bus bandwidth: as nccl-tests defines it, by what a flat ring would move; where servers move a part inside, it may "
     "be above a card's rate"
 )
+WAITED_FOR = "waited for: time of the part on the critical path of the job, all steps together"
 PHASES = ("job", "when", "steps", "unfinished", "step median", "step longest", "cost", "bus bandwidth", "behind median")
+PARTS = ("job", "part", "size", "waited for", "of the time")
 HOLDERS = (
     "job",
     "step",
@@ -65,6 +67,14 @@ def show_steps(run: Run, console: Console) -> None:
     if run.steps["bus_bps"].count():
         console.print(BUS_BANDWIDTH, style="dim", soft_wrap=True)
     console.print()
+    parts = part_rows([run])
+    if parts:
+        table = plain_table(*((head.replace(" ", "\n", 1), head not in ("job", "part")) for head in PARTS))
+        for row in parts:
+            table.add_row(*row)
+        console.print(table)
+        console.print(WAITED_FOR, style="dim", soft_wrap=True)
+        console.print()
     rows = phase_rows([run])
     if rows:
         table = plain_table(*((head.replace(" ", "\n", 1), head not in ("job", "when")) for head in PHASES))
@@ -72,6 +82,29 @@ def show_steps(run: Run, console: Console) -> None:
             table.add_row(*row)
         console.print(table)
         console.print()
+
+
+def part_rows(runs: Sequence[Run]) -> list[list[str]]:
+    """Cells of each part of jobs that have several, in the order of `PARTS`: means over the runs that ended."""
+    import polars as pl
+
+    steps = pooled([run.steps for run in runs]).with_columns(pl.col("kind").cast(pl.String))
+    on_path = pl.col("path_network_ns") + pl.col("path_compute_ns")
+    rows = []
+    for (job,), of_job in steps.group_by("job", maintain_order=True):
+        wholes = of_job.filter(pl.col("kind") == "job")
+        parts = of_job.filter(~pl.col("kind").is_in(["job", "step"])).with_columns(on_path.alias("on_path_ns"))
+        sums = parts.group_by("kind", maintain_order=True).agg(pl.col("size_bytes", "on_path_ns").sum())
+        whole_ns = sums["on_path_ns"].sum()
+        if sums.height < 2 or wholes["time_ns"].null_count() or whole_ns <= 0:
+            continue
+        for kind, size_bytes, on_path_ns in sums.filter(pl.col("on_path_ns") > 0).iter_rows():
+            cells = [
+                data_size(size_bytes / wholes.height) if size_bytes else ABSENT,
+                duration(on_path_ns / wholes.height),
+            ]
+            rows.append([str(job), str(kind), *cells, f"{pct(100 * on_path_ns / whole_ns)} %"])
+    return rows
 
 
 def phase_rows(runs: Sequence[Run]) -> list[list[str]]:

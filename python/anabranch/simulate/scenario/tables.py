@@ -574,6 +574,10 @@ class Traffic(Table):
     compute: str
     file: str
     digest: Any
+    groups: str
+    dimensions: int | list[int]
+    accelerator: TrafficAccelerator
+    start_unit: Literal["us", "ps"]
     collective: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "moe"]
     algorithm: Literal["ring", "halving-doubling", "double-tree", "hierarchical", "tree", "direct", "pairwise"]
     channels: int
@@ -593,6 +597,14 @@ class TrafficTransport(Table):
     """What carries it, instead of `[transport]`: the same keys, with defaults of their own."""
 
     PATH: ClassVar[str] = "traffic.transport"
+
+
+class TrafficAccelerator(Table):
+    """Accelerator of each rank, for nodes of a Chakra trace that state no duration; without it they are refused."""
+
+    PATH: ClassVar[str] = "traffic.accelerator"
+    flops: str
+    memory_bandwidth: str
 
 
 class Framing(Table):

@@ -1,8 +1,10 @@
 //! `[[traffic]]`: which flows there are.
 
+mod foreign;
 mod keys;
 mod pattern;
 mod sizes;
+mod training;
 mod work;
 
 pub(crate) use keys::visit;

@@ -1,12 +1,16 @@
 //! `[[traffic]]` of kind `graph`: a file, or a collective by name.
 
+use super::foreign::{self, MANY, TraceSetting};
 use crate::file::NamedFile;
 use anabranch_fabric::Rate as LinkRate;
 use anabranch_form::Form;
-use anabranch_form::unit::{Bytes, Choice, Count, Flag, Positive, Ranges, Speed, Text, Time};
+use anabranch_form::unit::{Bytes, Choice, Flag, Positive, Ranges, Speed, Text, Time};
 use anabranch_traffic::workload::Placement;
 use anabranch_work::Rendezvous;
+use anabranch_work::chakra::Accelerator;
 use anabranch_work::collective::{Algorithm, Kind};
+use anabranch_work::connection_matrix::StartUnit;
+use anabranch_work::training::Training;
 
 /// Names of collectives.
 const COLLECTIVES: [&str; 6] =
@@ -15,14 +19,19 @@ const ALGORITHMS: [&str; 7] =
     ["ring", "halving-doubling", "double-tree", "hierarchical", "tree", "direct", "pairwise"];
 const RENDEZVOUS: [&str; 3] = ["none", "clear-to-send", "request-to-send"];
 const PLACEMENTS: [&str; 3] = ["packed", "spread", "random"];
-const MANY: Count = Count { least: 1, most: 1 << 20 };
 
 /// Work of ranks, and where they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkSetting {
     /// File of the graph; none where a collective is named.
     pub file: Option<NamedFile>,
-    /// Collective; read where there is no file.
+    /// What the traces of a Chakra file leave out.
+    pub traces: TraceSetting,
+    /// Unit of starts in a matrix of htsim.
+    pub start_unit: Option<StartUnit>,
+    /// A step of training; instead of a file or a collective.
+    pub training: Option<Training>,
+    /// Collective; read where there is neither.
     pub collective: CollectiveName,
     /// Algorithm; the usual one where none is named.
     pub algorithm: Option<Algorithm>,
@@ -69,6 +78,9 @@ impl Default for WorkSetting {
     fn default() -> Self {
         Self {
             file: None,
+            traces: TraceSetting::default(),
+            start_unit: None,
+            training: None,
             collective: CollectiveName::Of(Kind::AllReduce),
             algorithm: None,
             size_bytes: 100_000_000,
@@ -90,9 +102,16 @@ impl Default for WorkSetting {
 }
 
 impl WorkSetting {
-    /// Defaults with rendezvous.
-    pub(crate) fn waiting() -> Self {
-        Self { rendezvous: Some(Rendezvous::ClearToSend), ..Self::default() }
+    /// Defaults of a step of training.
+    pub(crate) fn training() -> Self {
+        Self { training: Some(super::training::fresh()), ..Self::default() }
+    }
+
+    /// Defaults with a value for each key on which others depend.
+    pub(crate) fn complete() -> Self {
+        let accelerator = Some(Accelerator { flops: 1, memory_bytes_per_s: 1 });
+        let traces = TraceSetting { accelerator, ..TraceSetting::default() };
+        Self { rendezvous: Some(Rendezvous::ClearToSend), traces, ..Self::default() }
     }
 }
 
@@ -113,18 +132,40 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
         Text { wants: "the name of a file, relative to the scenario's" },
         &mut path,
         "Graph of sends, receives and computing, by the end of its name: `.goal` and `.bin` (GOAL), `.et` (Chakra; the \
-         file of rank 0, with those of all other ranks beside it: `NAME.0.et`, `rank_0.et`, `trace0.et`; collectives \
-         are of all ranks, a broadcast from its `root`, else from rank 0), `.xml` (MSCCL), `.cm` (htsim). Instead of a collective.",
+         file of rank 0, with those of all other ranks beside it: `NAME.0.et`, `rank_0.et`, `trace0.et`), `.xml` (MSCCL), `.cm` (htsim). Instead of a collective.",
     );
-    let meaning = "XXH3-128 of the file, found where it is not given: another content is another run.";
+    let meaning = "XXH3-128 of the file, found where it is not given: another content is another run. Chakra: of the \
+                   traces of all ranks, and of the file of groups.";
     form.optional("digest", Text { wants: "32 hexadecimal digits" }, &mut digest, meaning);
-    if path.is_none() {
-        visit_collective(form, work);
+    form.optional_table(
+        "training",
+        &mut work.training,
+        "A step of training a transformer, by the shape of the model and of its parallelism, instead of a file or a \
+         collective; it needs `accelerator`.",
+        super::training::fresh,
+        super::training::visit,
+    );
+    foreign::visit_traces(form, &mut work.traces, work.training.is_some(), path.as_deref());
+    foreign::visit_starts(form, &mut work.start_unit, path.as_deref());
+    match (&work.training, &path) {
+        (None, None) => visit_collective(form, work),
+        (None, Some(_)) => {}
+        (Some(_), None) => visit_skew(form, work),
+        (Some(_), Some(_)) => {
+            form.refuse(
+                "file",
+                "there is `training` beside it".to_owned(),
+                "leave one of the two out".to_owned(),
+            );
+        }
     }
     work.file = path.map(|path| NamedFile { path, digest });
     let size = "Size, as nccl-tests states it: the vector of an all-reduce or a broadcast, all parts of an all-gather or a \
-                reduce-scatter, what each rank holds for an all-to-all. The buffer of an MSCCL algorithm.";
-    form.key("size", Bytes::SOME, &mut work.size_bytes, size);
+                reduce-scatter, what each rank holds for an all-to-all. The buffer of an MSCCL algorithm; what a connection of htsim carries \
+                that has size 0, and there no end.";
+    if work.training.is_none() {
+        form.key("size", Bytes::SOME, &mut work.size_bytes, size);
+    }
     form.optional(
         "ranks",
         MANY,
@@ -223,15 +264,19 @@ fn visit_collective(form: &mut impl Form, work: &mut WorkSetting) {
     let meaning = "Ranks of each group of a hierarchical all-reduce: the accelerators of a machine.";
     form.key("group", MANY, &mut work.group, meaning);
     form.optional("reduce", Speed, &mut work.reduce, "Speed of summing. Default: it takes no time.");
-    form.optional(
-        "skew",
-        Positive { most: 10.0 },
-        &mut work.skew,
-        "Exponent of Zipf's law for the popularity of destinations of an all-to-all, which is dealt anew in each step. \
-         Default: all are alike.",
-    );
+    visit_skew(form, work);
     if work.skew.is_some() && work.collective.kind() != Kind::AllToAll {
         let hint = "leave `skew` out, or take all-to-all or moe".to_owned();
         form.refuse("skew", format!("{name} has no blocks of several sizes"), hint);
     }
+}
+
+fn visit_skew(form: &mut impl Form, work: &mut WorkSetting) {
+    form.optional(
+        "skew",
+        Positive { most: 10.0 },
+        &mut work.skew,
+        "Exponent of Zipf's law for the popularity of destinations of an all-to-all, dealt anew in each \
+         step; of ranks with experts, the same in all steps of `training`. Default: all are alike.",
+    );
 }

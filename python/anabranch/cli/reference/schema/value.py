@@ -20,6 +20,8 @@ DECIMAL = r"\s*[0-9][0-9_]*(\.[0-9_]*[0-9]_*)?\s*"
 TIMES = "(s|ms|us|\u00b5s|\u03bcs|ns|ps)"
 RATES = "([TGMkK]?bps|[TGMk]?bit/s|[TGMk]?b/s)"
 SIZES = "([GMKk]?B|[GMK]iB)"
+OPERATIONS = "([EPTGM]?FLOPS)"
+MEMORY_RATES = "([TGMKk]?B/s)"
 PACKETS = "packets?"
 
 
@@ -102,6 +104,8 @@ RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     (r"a time from .* to .*", quantity("(s|ms|us|min)")),
     (r"a (?:rate|capacity) such as .*", quantity(RATES)),
     (r"a size such as .*", SIZE),
+    (r"operations per second such as .*", quantity(OPERATIONS)),
+    (r"bytes per second such as .*", quantity(MEMORY_RATES)),
     (r"room such as .*", either(LIMIT, words(["unlimited"]))),
     (r"a threshold such as .*", either(LIMIT, words(["off"]), RAMP)),
     (r"a percentage above 0, .*", quantity("%?")),
