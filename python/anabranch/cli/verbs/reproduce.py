@@ -212,7 +212,12 @@ def _show(run: _Run, evaluated: list[Evaluated]) -> None:
         for contradiction in opposed:
             console.print(f"contradicts the record: {contradiction.text}", markup=False, soft_wrap=True)
         console.print(f"\nreport: {page}", markup=False, soft_wrap=True)
-    failing = {f"{line.group}: a check of theory fails: {line.checked_by}": None for one in evaluated for line in one.lines if line.check == FAILS}
+    failing = dict.fromkeys(
+        f"{line.group}: a check of theory fails: {line.checked_by}"
+        for one in evaluated
+        for line in one.lines
+        if line.check == FAILS
+    )
     if run.silent:
         for text in failing:
             typer.echo(f"anabranch: {text}", err=True)

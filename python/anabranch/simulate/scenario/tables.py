@@ -574,6 +574,7 @@ class Traffic(Table):
     compute: str
     file: str
     digest: Any
+    training: TrafficTraining
     groups: str
     dimensions: int | list[int]
     accelerator: TrafficAccelerator
@@ -599,8 +600,30 @@ class TrafficTransport(Table):
     PATH: ClassVar[str] = "traffic.transport"
 
 
+class TrafficTraining(Table):
+    """A step of training a transformer, by the shape of the model and of its parallelism, instead of a file or a collective; it needs `accelerator`."""
+
+    PATH: ClassVar[str] = "traffic.training"
+    layers: int
+    hidden: int
+    feed_forward: int
+    sequence: int
+    micro_batch: int
+    micro_batches: int
+    experts: int
+    experts_per_token: int
+    value: str
+    tensor: int
+    data: int
+    pipeline: int
+    expert: int
+    gradient: str
+    bucket: str
+    overlap: bool
+
+
 class TrafficAccelerator(Table):
-    """Accelerator of each rank, for nodes of a Chakra trace that state no duration; without it they are refused."""
+    """Accelerator of each rank: for `training`, and for nodes of a Chakra trace that state no duration. Without it both are refused."""
 
     PATH: ClassVar[str] = "traffic.accelerator"
     flops: str
