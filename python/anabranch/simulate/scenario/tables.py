@@ -601,7 +601,7 @@ class TrafficTransport(Table):
 
 
 class TrafficTraining(Table):
-    """A step of training a transformer, by the shape of the model and of its parallelism, instead of a file or a collective; it needs `accelerator`."""
+    """A step of training a transformer, by the shape of model and parallelism; it needs `accelerator`."""
 
     PATH: ClassVar[str] = "traffic.training"
     layers: int
@@ -623,7 +623,7 @@ class TrafficTraining(Table):
 
 
 class TrafficAccelerator(Table):
-    """Accelerator of each rank: for `training`, and for nodes of a Chakra trace that state no duration. Without it both are refused."""
+    """Accelerator of each rank, for `training` and for nodes of a Chakra trace that state no duration."""
 
     PATH: ClassVar[str] = "traffic.accelerator"
     flops: str

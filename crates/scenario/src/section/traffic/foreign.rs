@@ -45,8 +45,7 @@ pub(super) fn visit_traces(
     form.optional_table(
         "accelerator",
         &mut traces.accelerator,
-        "Accelerator of each rank: for `training`, and for nodes of a Chakra trace that state no duration. Without it both are \
-         refused.",
+        "Accelerator of each rank, for `training` and for nodes of a Chakra trace that state no duration.",
         || Accelerator { flops: 0, memory_bytes_per_s: 0 },
         |form, accelerator| {
             form.required("flops", Operations, &mut accelerator.flops, "Operations per second: a node takes `num_ops` / `flops` or `tensor_size` / `memory_bandwidth`, whichever is longer.");

@@ -140,8 +140,7 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
     form.optional_table(
         "training",
         &mut work.training,
-        "A step of training a transformer, by the shape of the model and of its parallelism, instead of a file or a \
-         collective; it needs `accelerator`.",
+        "A step of training a transformer, by the shape of model and parallelism; it needs `accelerator`.",
         super::training::fresh,
         super::training::visit,
     );
