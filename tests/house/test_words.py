@@ -93,6 +93,7 @@ CHOSEN = {
 }
 # Names in which such a word has its plain meaning: an edge of a graph, the computer we run on, a hook of asyncio.
 PLAIN = {
+    "AttributeEdge",
     "Edge",
     "EdgeSetting",
     "FabricEdge",

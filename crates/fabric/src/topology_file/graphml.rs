@@ -1,6 +1,6 @@
 //! Reads GraphML (graphml.graphdrawing.org/specification) as networkx, igraph and others write it.
 
-use super::attributes::{AttributeEdge, AttributeGraph, AttributeNode, Attributes};
+use super::attribute_graph::{AttributeEdge, AttributeGraph, AttributeNode, Attributes};
 use super::{Fault, TopologyFile, TopologyFileError};
 use crate::topology::LinkSettings;
 use roxmltree::{Document, Node};

@@ -1,5 +1,6 @@
 //! Topologies that other programs wrote: GraphML, topologies of ns-3's RDMA simulators, and those of htsim.
 
+mod attribute_graph;
 mod attributes;
 pub mod graphml;
 pub mod htsim;
@@ -8,7 +9,7 @@ pub mod ns3;
 mod pairing;
 mod rates;
 
-pub use attributes::{AttributeEdge, AttributeGraph, AttributeNode, Attributes};
+pub use attribute_graph::{AttributeEdge, AttributeGraph, AttributeNode, Attributes};
 pub use rates::{DELAY_NAMES, RATE_NAMES};
 
 use crate::Graph;

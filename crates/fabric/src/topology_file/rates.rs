@@ -1,7 +1,7 @@
 //! Rates and delays of edges: the attributes that hold them, and those that only look as if they did.
 
 use super::Fault;
-use super::attributes::{Attribute, AttributeEdge, Attributes};
+use super::attribute_graph::{Attribute, AttributeEdge, Attributes};
 use crate::quantity::{self, Scale};
 use crate::topology::LinkSettings;
 

@@ -44,8 +44,13 @@ def import_files(
     scenario = str(brought.folder / SCENARIO)
     if json is not None:
         facts = {"hosts": brought.hosts, "nodes": brought.nodes, "links": brought.links, "flows": brought.flows}
-        told = {"scenario": scenario, "files": brought.files, "assumed": brought.assumed, "warnings": brought.warnings}
-        write_json(json, {"import": told | facts})
+        document = {
+            "scenario": scenario,
+            "files": brought.files,
+            "assumed": brought.assumed,
+            "warnings": brought.warnings,
+        }
+        write_json(json, {"import": document | facts})
     if json == "-":
         return
     console = terminal()

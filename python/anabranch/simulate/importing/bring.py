@@ -222,7 +222,7 @@ def _renamed(warning: str, brought: Brought) -> str:
 def _of_source(error: str, part: Path, brought: Brought) -> str:
     """An error in a written file, told of the file that it comes from, whose lines it has."""
     for name, source in brought.files.items():
-        before, found, rest = error.partition(f"{name}:")
-        if found and before.startswith(str(part)):
+        before, colon, rest = error.partition(f"{name}:")
+        if colon and before.startswith(str(part)):
             return f"{source}:{rest}"
     return error.replace(f"{part}/", "")

@@ -78,10 +78,10 @@ def gather(paths: Iterable[Path]) -> tuple[Sources, list[str]]:
         AnabranchError: there is none, or there are several.
 
     """
-    found: list[Source] = []
+    sources: list[Source] = []
     for path in paths:
         if path.is_dir():
-            found += _within(path)
+            sources += _within(path)
             continue
         text = read(path)
         kind = kind_of(path, text)
@@ -90,39 +90,39 @@ def gather(paths: Iterable[Path]) -> tuple[Sources, list[str]]:
                 f"{path}: nothing that can be imported; give a topology of ns-3, htsim, containerlab, GraphML, GML, "
                 "DOT or node-link JSON, flows or sizes of HPCC or conweave-ns3, or their config.txt"
             )
-        found.append(Source(path, kind, text))
+        sources.append(Source(path, kind, text))
     warnings: list[str] = []
-    config_source = _one(found, ("config",), "configuration")
+    config_source = _one(sources, ("config",), "configuration")
     config = None
     if config_source is not None:
         config = ns3_config.read(config_source.text, str(config_source.path))
         warnings += config.warnings
     named = [
-        _named(config_source.path, name, found) if config_source is not None and name else None
+        _named(config_source.path, name, sources) if config_source is not None and name else None
         for name in ((config.topology, config.flows) if config is not None else (None, None))
     ]
-    topology = named[0] or _one(found, TOPOLOGIES, "topology")
+    topology = named[0] or _one(sources, TOPOLOGIES, "topology")
     if topology is None:
         where = ", ".join(map(str, paths))
         raise AnabranchError(
             f"{where}: no topology; give a file of ns-3, htsim, containerlab, GraphML, GML, DOT or JSON"
         )
-    flows = named[1] or _one(found, ("ns3-flows", "htsim-flows"), "list of flows")
-    sizes = None if flows is not None else _one(found, ("sizes",), "distribution of sizes")
+    flows = named[1] or _one(sources, ("ns3-flows", "htsim-flows"), "list of flows")
+    sizes = None if flows is not None else _one(sources, ("sizes",), "distribution of sizes")
     return Sources(topology, flows, sizes, config), warnings
 
 
 def _within(folder: Path) -> list[Source]:
     """What can be imported of a folder: from the least depth at which there is a topology or a configuration."""
     depth, folders, seen = 0, [folder], 0
-    found: list[Source] = []
+    sources: list[Source] = []
     while folders and depth <= FOLDERS_DEEP:
         below: list[Path] = []
         for one in folders:
             for path in sorted(one.iterdir()):
                 seen += 1
                 if seen > FILES_MOST:
-                    return found
+                    return sources
                 if path.name.startswith("."):
                     continue
                 if path.is_dir():
@@ -130,11 +130,11 @@ def _within(folder: Path) -> list[Source]:
                 elif path.is_file() and (path.suffix.lower() in {*BY_SUFFIX, ".txt", ".conf", ""}):
                     text = _text(path)
                     if text is not None and (kind := kind_of(path, text)) is not None:
-                        found.append(Source(path, kind, text))
-        if any(source.kind in (*TOPOLOGIES, "config") for source in found):
-            return found
+                        sources.append(Source(path, kind, text))
+        if any(source.kind in (*TOPOLOGIES, "config") for source in sources):
+            return sources
         depth, folders = depth + 1, below
-    return found
+    return sources
 
 
 def _text(path: Path) -> str | None:
@@ -145,21 +145,21 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _one(found: list[Source], kinds: Iterable[str], noun: str) -> Source | None:
-    some = [source for source in found if source.kind in kinds]
+def _one(sources: list[Source], kinds: Iterable[str], noun: str) -> Source | None:
+    some = [source for source in sources if source.kind in kinds]
     if len(some) > 1:
         names = ", ".join(str(source.path) for source in some[:LISTED]) + (", ..." if len(some) > LISTED else "")
         raise AnabranchError(f"more than one {noun}: {names}; name the files, as in anabranch import TOPOLOGY FLOWS")
     return some[0] if some else None
 
 
-def _named(config: Path, name: str, found: list[Source]) -> Source | None:
+def _named(config: Path, name: str, sources: list[Source]) -> Source | None:
     """File that a configuration names: as its simulator finds it from a folder above, or beside it."""
     for folder in [config.parent, *config.parent.parents]:
         path = folder / name
         if path.is_file():
             return Source(path, _kind_named(path), read(path))
-    beside = [source for source in found if source.path.name == Path(name).name]
+    beside = [source for source in sources if source.path.name == Path(name).name]
     return beside[0] if beside else None
 
 
