@@ -98,7 +98,7 @@ def test_a_lab_without_code_is_refused(tmp_path: Path) -> None:
 
 def test_classes_of_our_studies_are_modules_that_another_process_imports() -> None:
     own = [group for group in groups() if group.code]
-    assert len(own) == 8
+    assert len(own) == 9
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
         for group in own:
@@ -133,7 +133,7 @@ def test_our_studies_leave_no_bytecode_and_run_as_modules(tmp_path: Path) -> Non
     )
     assert done.returncode == 0, done.stderr
     count, module, file = done.stdout.split()
-    assert (int(count), Path(file).is_relative_to(root)) == (8, True)
+    assert (int(count), Path(file).is_relative_to(root)) == (9, True)
     assert list((root / "anabranch" / "files").rglob("__pycache__"))
     studies = root / "anabranch" / "files" / "project" / "studies"
     assert list((studies / "wino").rglob("*.py"))

@@ -15,15 +15,13 @@ import numpy.typing as npt
 
 from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.backends.backend import Announcement, Context
-from anabranch.reproduce.backends.cell_evidence import CellBackend, CellEvidence
-from anabranch.reproduce.backends.experiment_settings import read_study
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
+from anabranch.reproduce.backends.experiment_settings import check_whole_numbers, read_study
+from anabranch.reproduce.backends.short_cells import ShortCellBackend
 from anabranch.reproduce.claims.claim import Expected
 from anabranch.reproduce.claims.claims_file import load_expected
 from anabranch.reproduce.claims.group import Group
 from anabranch.reproduce.claims.quantity import Quantity
-from anabranch.reproduce.records.cell_record import read
-from anabranch.reproduce.records.record import Record
-from anabranch.reproduce.records.spot_check import SpotCheck, compared
 from anabranch.reproduce.values.cells import Cells
 
 BEYOND_MEAN, EMPTY = Quantity("balls beyond the mean"), Quantity("empty bins")
@@ -45,12 +43,7 @@ class Settings:
     trials: int
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            for number in value if isinstance(value, tuple) else (value,):
-                if type(number) is not int or number < 1:
-                    raise AnabranchError(f"settings.{name}: {number!r}; give whole numbers from 1")
-            if value == ():
-                raise AnabranchError(f"settings.{name}: empty; give a number at least")
+        check_whole_numbers(self)
         for bins, balls, reuse in product(self.bins, self.balls, self.reuse):
             if bins * balls % reuse:
                 raise AnabranchError(
@@ -100,11 +93,10 @@ def _thrown(bins: int, rounds: int, samples: int, trials: int) -> npt.NDArray[np
     return filled
 
 
-class Bins(CellBackend):
+class Bins(ShortCellBackend):
     """Balls into bins: what it costs that a sample serves several balls."""
 
     quantities = (BEYOND_MEAN.name, EMPTY.name)
-    modelled = True
 
     def prepare(self, group: Group, quick: bool, output: Path) -> ReuseStudy:
         """Reads a study; it keeps nothing for later runs."""
@@ -112,10 +104,3 @@ class Bins(CellBackend):
         expected = load_expected(group.folder, quick, self.read_measure)
         settings, note = read_study(group.folder, Settings, quick)
         return ReuseStudy(group, expected, settings, note)
-
-    def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
-        """Runs all cells of a record again, which takes no longer than some."""
-        del cells
-        study = self.prepare(group, quick=False, output=group.folder)
-        kept = read(record, study.expected.quantities)
-        return compared(group, study.run(context).cells, kept, len({(cell, seed) for cell, seed, _ in kept.numbers}))

@@ -16,14 +16,12 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.reproduce.backends.backend import Announcement, Context
-from anabranch.reproduce.backends.cell_evidence import CellBackend, CellEvidence
+from anabranch.reproduce.backends.cell_evidence import CellEvidence
 from anabranch.reproduce.backends.experiment_settings import read_study
+from anabranch.reproduce.backends.short_cells import ShortCellBackend
 from anabranch.reproduce.claims.claim import Expected
 from anabranch.reproduce.claims.claims_file import load_expected
 from anabranch.reproduce.claims.group import Group
-from anabranch.reproduce.records.cell_record import read
-from anabranch.reproduce.records.record import Record
-from anabranch.reproduce.records.spot_check import SpotCheck, compared
 
 from .windows import ERROR, Windows
 
@@ -87,11 +85,10 @@ class MeterStudy:
         return np.array([_core.meter_error_percent(bps, rate_bps) for bps in carried_bps.tolist()])
 
 
-class Meters(CellBackend):
+class Meters(ShortCellBackend):
     """Meters of the simulator: how exactly a token bucket keeps a rate, window by window."""
 
     quantities = (ERROR.name,)
-    modelled = True
 
     def prepare(self, group: Group, quick: bool, output: Path) -> MeterStudy:
         """Reads a study; it keeps nothing for later runs."""
@@ -99,10 +96,3 @@ class Meters(CellBackend):
         expected = load_expected(group.folder, quick, self.read_measure)
         settings, note = read_study(group.folder, Settings, quick)
         return MeterStudy(group, expected, settings, note)
-
-    def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
-        """Runs all cells of a record again, which takes no longer than some."""
-        del cells
-        study = self.prepare(group, quick=False, output=group.folder)
-        kept = read(record, study.expected.quantities)
-        return compared(group, study.run(context).cells, kept, len({(cell, seed) for cell, seed, _ in kept.numbers}))

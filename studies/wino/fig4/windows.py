@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch.files.errors import AnabranchError
+from anabranch.reproduce.backends.experiment_settings import check_whole_numbers
 from anabranch.reproduce.claims.quantity import Quantity
 from anabranch.reproduce.values.cells import Cells
 
@@ -28,12 +29,7 @@ class Windows:
     parts: int
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            for number in value if isinstance(value, tuple) else (value,):
-                if type(number) is not int or number < 1:
-                    raise AnabranchError(f"settings.{name}: {number!r}; give whole numbers from 1")
-            if value == ():
-                raise AnabranchError(f"settings.{name}: empty; give a number at least")
+        check_whole_numbers(self)
 
     def check_duration(self, name: str, value: int, duration_ms: int) -> None:
         """Refuses a time in which not every part has a window of the longest kind.

@@ -32,6 +32,8 @@ OWN = {
     "and `run(study, context)`, which returns `LabEvidence`",
     "`CellBackend` (`anabranch.reproduce.backends.cell_evidence`)": "`prepare`, which reads `study.toml`; its values "
     "stand in cells, and `quantities` may name those that it measures",
+    "`ShortCellBackend` (`anabranch.reproduce.backends.short_cells`)": "the same, for a study that is short: a spot "
+    "check runs all of it again",
     "`Backend` (`anabranch.reproduce.backends.backend`)": "`prepare`, `recall` and `read_measure`: evidence, records "
     "and measures of its own",
 }

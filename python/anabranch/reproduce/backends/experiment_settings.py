@@ -70,3 +70,18 @@ def read_settings(kind: type[Settings], given: Mapping[str, Any], file: Path) ->
     except AnabranchError as error:
         key = str(error).removeprefix("settings.").partition(":")[0]
         raise AnabranchError(f"{file}:{at(key)}: {error}") from None
+
+
+def check_whole_numbers(settings: object) -> None:
+    """Looks at settings that are all whole numbers from 1, or several of them.
+
+    Raises:
+        AnabranchError: one is something else, or none is given.
+
+    """
+    for name, value in vars(settings).items():
+        for number in value if isinstance(value, tuple) else (value,):
+            if type(number) is not int or number < 1:
+                raise AnabranchError(f"settings.{name}: {number!r}; give whole numbers from 1")
+        if value == ():
+            raise AnabranchError(f"settings.{name}: empty; give a number at least")
