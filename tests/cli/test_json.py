@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -72,6 +73,7 @@ NAMED = {
 }
 """Other words in a row of the page: keys of what is in a list, and verbs."""
 
+GML = "graph [ node [ id 0 ] node [ id 1 ] node [ id 2 ] edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
 WITHOUT_TABLE = {"lab down", "lab up", "mark", "report", "schema", "schemes new", "trace"}
 """Verbs that write files, lines about what they did, or nothing."""
 
@@ -152,6 +154,7 @@ DOCUMENTS = {
     "examples": Document("examples", "about"),
     "explain": Document("connections", "path", (CONNECTION, "--weights", "4,3,2")),
     "graph": Document("graph", "messages", ("work.goal",)),
+    "import": Document("import", "assumed", ("two.gml",)),
     "lab calibrate": Document("paths", "tcp_bps", (), lab_to_calibrate),
     "lab list": Document("labs", "state", (), lab_to_list),
     "lab reproduce": Document("groups", "", ("paper",)),
@@ -211,6 +214,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (group / "expected.toml").write_text(CLAIM)
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "work.goal").write_text(WORK)
+    (tmp_path / "two.gml").write_text(GML)
     (tmp_path / "tables").mkdir()
     monkeypatch.chdir(tmp_path)
     # The real ones take minutes; what `lab reproduce` writes of them is what `reproduce` writes.
@@ -232,6 +236,8 @@ def test_json_on_stdout_stands_in_place_of_the_table(verb: str, folder: Path) ->
     with one.world(folder) as given:
         arguments = (*verb.split(), *given, *one.arguments)
         done = anabranch(*arguments, "--json", "-")
+        # `import` takes a new folder only.
+        shutil.rmtree(folder / "imported", ignore_errors=True)
         beside = anabranch(*arguments, "--json", "found.json")
     assert done.stdout, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)

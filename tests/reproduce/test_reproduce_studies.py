@@ -68,7 +68,7 @@ def kinds(claim: Claim) -> tuple[str, str]:
 
 
 def test_all_backends_have_studies() -> None:
-    assert {group.backend for group in groups()} == {*BACKENDS, "cycle", "meter", "splitter"}
+    assert {group.backend for group in groups()} == {*BACKENDS, "bins", "cycle", "meter", "splitter"}
     assert {group.label for group in groups() if group.backend == "lab"} == {
         "valo/lab",
         "valo/lab-fct",
@@ -158,7 +158,7 @@ def test_settings_that_are_known_to_be_chosen_are_marked() -> None:
     for label, names in marked.items():
         if label.startswith("wino/") and label in simulated:
             assert names == {"300 duplicates"}, label
-        if label.startswith("luopan/") and label not in ("luopan/fig2", "luopan/overhead"):
+        if label.startswith("luopan/") and label not in ("luopan/fig2", "luopan/overhead", "luopan/reuse"):
             assert names == {"probes overtake"}, label
 
 
