@@ -374,7 +374,7 @@ mod tests {
         for round in 1..=2 {
             for number in 0..10_000 {
                 let bytes = u64::from(number) + round;
-                assert_eq!(table.observe(&packet(tuple(number), bytes, round)), number.into());
+                assert_eq!(table.observe(&packet(tuple(number), bytes, round)), u32::from(number));
             }
         }
         assert_eq!(table.len(), 10_000);

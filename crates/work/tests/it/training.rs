@@ -117,7 +117,7 @@ fn replicas_add_gradients_at_the_end_or_behind_the_layers_that_follow() {
     let weights = 12 * HIDDEN * HIDDEN * 4;
     let data = Training { data: 4, ..alone() };
     near(end_ps(&data, LINKS), 3 * 2 * layer_ps(1) + ring_ps(4, 2 * weights));
-    let buckets = Training { bucket_bytes: 1, ..data.clone() };
+    let buckets = Training { bucket_bytes: 1, ..data };
     near(end_ps(&buckets, LINKS), 3 * 2 * layer_ps(1) + 2 * ring_ps(4, weights));
     // The last layer's are under way while the first one computes backward, which takes less.
     let (attention, network) = forward_ps(1);
@@ -160,7 +160,7 @@ fn bytes_of_each_dimension_are_those_of_its_groups() {
     let graph = made(&training);
     assert_eq!(graph.ranks(), 48);
     assert_eq!(graph.messages().0, training.messages());
-    let dense = Training { experts: 1, experts_per_token: 1, expert: 1, bucket_bytes: 1, ..training.clone() };
+    let dense = Training { experts: 1, experts_per_token: 1, expert: 1, bucket_bytes: 1, ..training };
     assert_eq!(made(&dense).messages().0, dense.messages());
     let bytes: Vec<(&str, u64)> = graph.parts().iter().map(|part| (part.name.as_str(), part.bytes)).collect();
     let (passes, state) = (5 * 8, TOKENS * HIDDEN * 2);

@@ -63,8 +63,8 @@ pub(super) fn visit_traces(
         let hint = "give `accelerator = { flops, memory_bandwidth }`".to_owned();
         form.refuse("accelerator", "training computes, and nothing says how fast".to_owned(), hint);
     }
-    let meaningless = |key: &str| !chakra && !(trains && key == "accelerator");
-    for (key, _) in given.into_iter().filter(|&(key, given)| given && meaningless(key)) {
+    let has_use = |key: &str| chakra || trains && key == "accelerator";
+    for (key, _) in given.into_iter().filter(|&(key, given)| given && !has_use(key)) {
         form.refuse(
             key,
             "this is no Chakra trace".to_owned(),

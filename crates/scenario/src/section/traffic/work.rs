@@ -30,7 +30,7 @@ pub struct WorkSetting {
     /// Unit of starts in a matrix of htsim.
     pub start_unit: Option<StartUnit>,
     /// A step of training; instead of a file or a collective.
-    pub training: Option<Training>,
+    pub training: Option<Box<Training>>,
     /// Collective; read where there is neither.
     pub collective: CollectiveName,
     /// Algorithm; the usual one where none is named.
@@ -104,7 +104,7 @@ impl Default for WorkSetting {
 impl WorkSetting {
     /// Defaults of a step of training.
     pub(crate) fn training() -> Self {
-        Self { training: Some(super::training::fresh()), ..Self::default() }
+        Self { training: Some(Box::new(super::training::fresh())), ..Self::default() }
     }
 
     /// Defaults with a value for each key on which others depend.
@@ -141,8 +141,8 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
         "training",
         &mut work.training,
         "A step of training a transformer, by the shape of model and parallelism; it needs `accelerator`.",
-        super::training::fresh,
-        super::training::visit,
+        || Box::new(super::training::fresh()),
+        |form, training| super::training::visit(form, training),
     );
     foreign::visit_traces(form, &mut work.traces, work.training.is_some(), path.as_deref());
     foreign::visit_starts(form, &mut work.start_unit, path.as_deref());
