@@ -26,7 +26,8 @@ pub struct Stage {
 impl Stage {
     /// Time that bytes in frames take if they are spread over all links in any pieces.
     fn time_ps(&self, bytes: u64) -> u64 {
-        (u128::from(bytes) * 8_000_000_000_000 / u128::from(self.together_bps)) as u64
+        let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(self.together_bps);
+        u64::try_from(ps).unwrap_or(u64::MAX)
     }
 }
 
@@ -106,23 +107,24 @@ pub fn ideal_fct_ps(stages: &[Stage], full: u64, full_bytes: u32, last_bytes: u3
     let mut behind_ps: u64 = stages.iter().map(|stage| frame_ps(stage, last_bytes)).sum();
     // When a full frame, and the last one, can be at a stage first.
     let (mut full_at_ps, mut last_at_ps) =
-        (0, full * stages.first().map_or(0, |own| frame_ps(own, full_bytes)));
-    let mut ideal_ps = 0;
+        (0u64, full.saturating_mul(stages.first().map_or(0, |own| frame_ps(own, full_bytes))));
+    let mut ideal_ps = 0u64;
     for stage in stages {
         behind_ps -= frame_ps(stage, last_bytes);
         let (full_ps, all_ps) = if stage.links == 1 {
-            let full_ps = full * frame_ps(stage, full_bytes);
-            (full_ps, full_ps + frame_ps(stage, last_bytes))
+            let full_ps = full.saturating_mul(frame_ps(stage, full_bytes));
+            (full_ps, full_ps.saturating_add(frame_ps(stage, last_bytes)))
         } else {
-            let bytes = full * u64::from(full_bytes);
-            (stage.time_ps(bytes), stage.time_ps(bytes + u64::from(last_bytes)))
+            let bytes = full.saturating_mul(full_bytes.into());
+            (stage.time_ps(bytes), stage.time_ps(bytes.saturating_add(last_bytes.into())))
         };
-        let through_ps = (full_at_ps + full_ps).max(full_at_ps.min(last_at_ps) + all_ps);
-        ideal_ps = ideal_ps.max(through_ps + behind_ps);
+        let through_ps =
+            full_at_ps.saturating_add(full_ps).max(full_at_ps.min(last_at_ps).saturating_add(all_ps));
+        ideal_ps = ideal_ps.max(through_ps.saturating_add(behind_ps));
         full_at_ps += frame_ps(stage, full_bytes);
-        last_at_ps += frame_ps(stage, last_bytes);
+        last_at_ps = last_at_ps.saturating_add(frame_ps(stage, last_bytes));
     }
-    ideal_ps + delay_ps
+    ideal_ps.saturating_add(delay_ps)
 }
 
 /// Least completion time of a flow whose frames go in no order, over any paths: as many as said of each size in bytes (with
@@ -166,8 +168,9 @@ pub fn path_fct_ps(path: &[Hop], full: u64, full_bytes: u32, last_bytes: u32) ->
         let full_ps = hop.serialization.frame_ps(full_bytes);
         first_ps += full_ps;
         slowest_ps = slowest_ps.max(full_ps);
-        let free_ps = if full == 0 { 0 } else { first_ps + (full - 1) * slowest_ps + delay_ps };
-        last_ps = free_ps.max(last_ps) + hop.serialization.frame_ps(last_bytes) + hop.delay_ps;
+        let behind_ps = full.saturating_sub(1).saturating_mul(slowest_ps);
+        let free_ps = if full == 0 { 0 } else { behind_ps.saturating_add(first_ps + delay_ps) };
+        last_ps = free_ps.max(last_ps).saturating_add(hop.serialization.frame_ps(last_bytes) + hop.delay_ps);
         delay_ps += hop.delay_ps;
     }
     last_ps
@@ -221,6 +224,15 @@ mod tests {
         let ideal_ps = ideal_fct_ps(&stages, 999, 1538, 1538);
         let expected_ps = 1_538_000 * 8_000 / 35 + 2 * 1538 * 200 / 2 + 1538 * 320 + 1538 * 200 + 40;
         assert!(ideal_ps.abs_diff(expected_ps) < 1538 * 200, "{ideal_ps} {expected_ps}");
+    }
+
+    #[test]
+    fn a_flow_that_writes_for_ever_takes_the_longest_time_there_is() {
+        let fabric = LeafSpine::default().build().unwrap();
+        let mut stages = Stages::new(&fabric);
+        for dst in [1, fabric.hosts() - 1] {
+            assert_eq!(ideal_fct_ps(&stages.of(&fabric, 0, dst), u64::MAX / 1448, 1538, 1538), u64::MAX);
+        }
     }
 
     proptest! {
