@@ -84,7 +84,10 @@ impl Leaf {
         let threshold = |&port: &u32| {
             let port = &fabric.ports()[port as usize];
             let buffer_bytes = match port.buffer.bytes {
-                u32::MAX => BUFFER_BYTES_PER_10_GIG * port.rate.bps() / 10_000_000_000,
+                u32::MAX => {
+                    let product = u128::from(BUFFER_BYTES_PER_10_GIG) * u128::from(port.rate.bps());
+                    (product / 10_000_000_000) as u64
+                }
                 bytes => bytes.into(),
             };
             parameters.threshold_bytes.unwrap_or(buffer_bytes / 2).min(u32::MAX.into()) as u32
