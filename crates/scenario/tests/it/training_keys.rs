@@ -39,7 +39,7 @@ fn what_makes_no_sense_is_refused_with_its_line_and_a_hint() {
     for (keys, expected) in [
         (
             STEP.to_owned(),
-            "s.toml:8: traffic.0.accelerator: training computes, and nothing says how fast; give `accelerator",
+            "s.toml:6: traffic.0.accelerator: training computes, and nothing says how fast; give `accelerator",
         ),
         (format!("{SPEED}{STEP}ranks = 4\n"), "ranks: tensor x data x pipeline are 8; leave `ranks` out"),
         (format!("{SPEED}{STEP}size = \"1 MB\"\n"), "traffic.0.size: unknown key"),
