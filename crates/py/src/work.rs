@@ -1,7 +1,8 @@
 //! Workload graphs from Python: read, checked, described, timed by LogGOPS.
 
 use crate::error::AnabranchError;
-use anabranch_work::chakra::{Accelerator, Context, Groups, read_groups, read_ranks};
+use anabranch_work::Accelerator;
+use anabranch_work::chakra::{Context, Groups, read_groups, read_ranks};
 use anabranch_work::loggops::{LogGops, end_times_ns};
 use anabranch_work::read::{Format, Settings, read_bytes};
 use anabranch_work::{Graph, WorkError};

@@ -46,7 +46,8 @@ pub(crate) fn job(
             let hosts = place(ranks)?;
             let graph = match &setting.training {
                 Some(training) => {
-                    check_messages(training.messages(), setting.iterations, origin)?;
+                    let messages = training.messages().map_err(|error| work_error(error, origin))?;
+                    check_messages(messages, setting.iterations, origin)?;
                     step_of_training(setting, training, seed)
                 }
                 None => by_name(setting, ranks, seed),

@@ -3,6 +3,7 @@
 //! A [`Graph`] has nodes per rank that send, receive and compute. [`Execution`] runs it without a network or a clock of
 //! its own; the packet simulator, [`loggops`] and [`links`] bring theirs.
 
+mod accelerator;
 pub mod chakra;
 mod check;
 pub mod collective;
@@ -19,6 +20,7 @@ mod rendezvous;
 pub mod training;
 mod work_error;
 
+pub use accelerator::Accelerator;
 pub use execution::{Effect, Execution, NEVER_PS, NodeTimes};
 pub use graph::{Act, Builder, Graph, Node, NodeId, Part};
 pub use rendezvous::{CONTROL_BYTES, Rendezvous};

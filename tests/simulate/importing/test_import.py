@@ -10,6 +10,7 @@ import pytest
 
 import anabranch as ab
 from anabranch.files.errors import AnabranchError
+from anabranch.simulate.importing import sources
 from anabranch.simulate.importing.bring import FILES, bring
 from anabranch.simulate.runs.load import load
 from support.command import anabranch
@@ -367,6 +368,17 @@ def test_faults_of_graphs_are_named(name: str, text: str, expected: str, tmp_pat
     with pytest.raises(AnabranchError) as caught:
         bring([tmp_path / name], tmp_path / "ours")
     assert str(caught.value).startswith(f"{tmp_path}/{expected}"), caught.value
+    assert not (tmp_path / "ours").exists()
+
+
+def test_a_folder_of_too_many_files_is_refused_rather_than_read_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "FILES_MOST", 3)
+    for name in ("a.gml", "b.md", "c.md", "d.md"):
+        (tmp_path / name).write_text(GML)
+    with pytest.raises(AnabranchError, match="more than 3 files; name those to import"):
+        bring([tmp_path], tmp_path / "ours")
     assert not (tmp_path / "ours").exists()
 
 

@@ -9,13 +9,12 @@ mod rank_files;
 mod trace;
 mod wire;
 
-pub use compute::Accelerator;
 pub use group_files::read_groups;
 pub use groups::Groups;
 pub use rank_files::read_ranks;
 pub use trace::{Attribute, Kind, Metadata, Setting, Trace, TraceNode};
 
-use crate::{Builder, Graph, Part, WorkError};
+use crate::{Accelerator, Builder, Graph, Part, WorkError};
 use groups::Directory;
 use meetings::Meetings;
 use rank::Untimed;

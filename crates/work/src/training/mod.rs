@@ -10,11 +10,13 @@ mod layer;
 mod layout;
 mod step;
 
-use crate::chakra::Accelerator;
-use crate::{Graph, WorkError};
+use crate::{Accelerator, Graph, WorkError};
 
 /// Names of the parts of a step: computing, and the messages of each dimension.
 pub const PARTS: [&str; 5] = ["compute", "tensor", "expert", "pipeline", "data"];
+
+/// Most bytes that a rank has of anything: sums of them stay within 64 bits.
+const BYTES_MAX: u128 = 1 << 50;
 
 /// Model, its parallelism, and what computes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,8 +74,11 @@ impl Training {
     }
 
     /// Number of messages of a step.
-    #[must_use]
-    pub fn messages(&self) -> u64 {
+    ///
+    /// # Errors
+    /// A shape that its parallelism does not divide, or that is too large.
+    pub fn messages(&self) -> Result<u64, WorkError> {
+        self.check()?;
         let [tensor, pipeline, data, expert] =
             [self.tensor, self.pipeline, self.data, self.expert].map(u64::from);
         let product = |factors: &[u64]| factors.iter().fold(1u64, |all, &factor| all.saturating_mul(factor));
@@ -83,7 +88,7 @@ impl Training {
         let exchanges =
             if self.has_experts() { product(&[4, tensor, data / expert, expert, expert - 1]) } else { 0 };
         let buckets = |weights: u64| product(&[tensor, pipeline, self.buckets(weights).len() as u64]);
-        [
+        let messages = [
             product(&[passes, data, sums, ring(tensor)]),
             product(&[passes, exchanges]),
             product(&[2, self.micro_batches.into(), pipeline - 1, tensor, data]),
@@ -91,7 +96,8 @@ impl Training {
             product(&[buckets(self.expert_weights()), expert, ring(data / expert)]),
         ]
         .into_iter()
-        .fold(0, u64::saturating_add)
+        .fold(0, u64::saturating_add);
+        Ok(messages)
     }
 
     /// Bytes that each rank of an expert group has for the experts, of one micro-batch.
@@ -130,6 +136,20 @@ impl Training {
         if self.experts_per_token > self.experts {
             let problem = format!("{} of {} experts for each token", self.experts_per_token, self.experts);
             return refuse(problem, "let `experts_per_token` be at most `experts`");
+        }
+        let product = |factors: &[u64]| factors.iter().fold(1u128, |all, &factor| all * u128::from(factor));
+        let [layers, experts, per_token] = [self.layers, self.experts, self.experts_per_token].map(u64::from);
+        let states = product(&[self.micro_batch, self.sequence, self.hidden])
+            * u128::from(per_token * self.value_bytes);
+        let weights =
+            product(&[self.hidden, 4 * self.hidden + 2 * self.feed_forward]) * u128::from(experts * layers);
+        let most = states.max(weights * u128::from(self.gradient_bytes.max(self.value_bytes)));
+        if most > BYTES_MAX {
+            let problem = format!("{} TB of a micro-batch's states, or of weights", most >> 40);
+            return refuse(
+                problem,
+                "ask for fewer tokens, layers or experts, or smaller widths: 1024 TB at most",
+            );
         }
         let parts = u64::from(self.tensor);
         if !self.hidden.is_multiple_of(parts) || !self.feed_forward.is_multiple_of(parts) {

@@ -1,6 +1,6 @@
 //! Steps of training: closed forms of time and bytes for each dimension, where nothing contends.
 
-use anabranch_work::chakra::Accelerator;
+use anabranch_work::Accelerator;
 use anabranch_work::links::{AlphaBeta, run};
 use anabranch_work::training::Training;
 use anabranch_work::{Act, Graph};
@@ -159,9 +159,9 @@ fn bytes_of_each_dimension_are_those_of_its_groups() {
     };
     let graph = made(&training);
     assert_eq!(graph.ranks(), 48);
-    assert_eq!(graph.messages().0, training.messages());
+    assert_eq!(graph.messages().0, training.messages().unwrap());
     let dense = Training { experts: 1, experts_per_token: 1, expert: 1, bucket_bytes: 1, ..training };
-    assert_eq!(made(&dense).messages().0, dense.messages());
+    assert_eq!(made(&dense).messages().0, dense.messages().unwrap());
     let bytes: Vec<(&str, u64)> = graph.parts().iter().map(|part| (part.name.as_str(), part.bytes)).collect();
     let (passes, state) = (5 * 8, TOKENS * HIDDEN * 2);
     // Two sums a layer, there and back: 2 (n - 1) times their size in a group, six groups a stage.
@@ -195,10 +195,15 @@ fn shapes_that_their_parallelism_does_not_divide_are_refused() {
         (Training { experts_per_token: 2, ..alone() }, "2 of 1 experts for each token"),
         (Training { tensor: 3, ..alone() }, "widths of 1024 and 4096 in 3 parts"),
         (Training { tensor: 4, sequence: 6, ..alone() }, "6 tokens in 4 parts"),
+        (
+            Training { hidden: 1 << 24, sequence: 1 << 24, ..alone() },
+            "8193 TB of a micro-batch's states, or of weights",
+        ),
         (Training { tensor: 1 << 10, data: 1 << 10, pipeline: 2, ..alone() }, "2097152 ranks"),
     ];
     for (training, problem) in cases {
         assert_eq!(training.graph().unwrap_err().problem, problem);
+        assert_eq!(training.messages().unwrap_err().problem, problem);
     }
 }
 

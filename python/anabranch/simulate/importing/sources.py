@@ -119,10 +119,14 @@ def _within(folder: Path) -> list[Source]:
     while folders and depth <= FOLDERS_DEEP:
         below: list[Path] = []
         for one in folders:
-            for path in sorted(one.iterdir()):
+            try:
+                paths = sorted(one.iterdir())
+            except OSError as error:
+                raise AnabranchError(f"{one}: {error.strerror}; let it be read, or name the files to import") from None
+            for path in paths:
                 seen += 1
                 if seen > FILES_MOST:
-                    return sources
+                    raise AnabranchError(f"{folder}: more than {FILES_MOST} files; name those to import")
                 if path.name.startswith("."):
                     continue
                 if path.is_dir():

@@ -2,7 +2,7 @@
 
 use anabranch_form::Form;
 use anabranch_form::unit::{Choice, Count, MemoryRate, OneOrMore, Operations, Text};
-use anabranch_work::chakra::Accelerator;
+use anabranch_work::Accelerator;
 use anabranch_work::connection_matrix::StartUnit;
 use anabranch_work::read::Format;
 

@@ -2,7 +2,7 @@
 
 use anabranch_form::Form;
 use anabranch_form::unit::{Bytes, Count, Flag, Whole};
-use anabranch_work::chakra::Accelerator;
+use anabranch_work::Accelerator;
 use anabranch_work::training::Training;
 
 const DEGREE: Count = Count { least: 1, most: 1 << 20 };

@@ -1,7 +1,7 @@
 //! Computing: durations, rooflines, streams and threads.
 
 use super::*;
-use anabranch_work::chakra::Accelerator;
+use anabranch_work::Accelerator;
 
 /// An A100: 312 TFLOPS in bfloat16, 2 TB/s.
 const A100: Accelerator = Accelerator { flops: 312_000_000_000_000, memory_bytes_per_s: 2_000_000_000_000 };
