@@ -186,6 +186,45 @@ fn bytes_of_each_dimension_are_those_of_its_groups() {
     }
 }
 
+/// Two ranks of tensor groups, six replicas of which three have the experts among them, two stages.
+#[test]
+fn each_dimension_is_of_its_own_ranks() {
+    let training = Training {
+        tensor: 2,
+        pipeline: 2,
+        data: 6,
+        expert: 3,
+        experts: 6,
+        gradient_bytes: 4,
+        bucket_bytes: u64::MAX,
+        ..alone()
+    };
+    let graph = made(&training);
+    // Gradients of two experts, halves of which go between two replicas.
+    let expert_gradient = 2 * 2 * 4 * HIDDEN * HIDDEN * 4 / 2;
+    let place = |rank: u32| (rank % 2, rank / 2 % 6, rank / 12);
+    let mut seen = std::collections::BTreeSet::new();
+    for rank in 0..graph.ranks() {
+        for node in graph.nodes_of(rank).map(|node| graph.node(node)) {
+            let Act::Send { to, bytes, .. } = node.act else { continue };
+            let ((tensor, data, stage), (to_tensor, to_data, to_stage)) = (place(rank), place(to));
+            let (same_tensor, same_data, same_stage) =
+                (tensor == to_tensor, data == to_data, stage == to_stage);
+            let part = graph.parts()[node.part as usize].name.as_str();
+            let is_right = match part {
+                "tensor" => same_data && same_stage,
+                "expert" => same_tensor && same_stage && data / 3 == to_data / 3,
+                "pipeline" => same_tensor && same_data && !same_stage,
+                _ if bytes == expert_gradient => same_tensor && same_stage && data.abs_diff(to_data) == 3,
+                _ => same_tensor && same_stage,
+            };
+            assert!(is_right, "{part}: {rank} to {to}");
+            seen.insert((part, bytes == expert_gradient));
+        }
+    }
+    assert_eq!(seen.len(), 5, "{seen:?}");
+}
+
 #[test]
 fn shapes_that_their_parallelism_does_not_divide_are_refused() {
     let cases = [
