@@ -62,7 +62,10 @@ pub(crate) fn job(
         }
     };
     let start_ps = if setting.idle { PlacedWork::NEVER_PS } else { start_ps };
-    Ok(Job { work: PlacedWork { graph: Arc::new(graph), hosts, start_ps }, transport })
+    Ok(Job {
+        work: PlacedWork { graph: Arc::new(graph), hosts, start_ps, ordered: setting.ordered },
+        transport,
+    })
 }
 
 pub(crate) fn work_error(error: WorkError, origin: &Origin) -> FormError {

@@ -2,6 +2,7 @@
 
 use crate::card::Owner;
 use crate::network::{Address, Network};
+use crate::pair::Pair;
 use crate::telemetry::Carried;
 use crate::timers::Timer;
 use crate::transport::{
@@ -48,6 +49,17 @@ pub(crate) struct Message {
     pub(crate) delivered: bool,
     /// Whether nothing of it is left to be acknowledged either: a persistent connection is idle from then on.
     pub(crate) ended: bool,
+    /// Whether the next message of its queue pair waits until all of this one has been sent.
+    pub(crate) holds: bool,
+    /// Whether there may be other messages under way on its queue pair, which share its window.
+    pub(crate) shares: bool,
+}
+
+impl Message {
+    /// So many bytes of a flow, which begin a stream.
+    pub(crate) fn whole(flow: u32, bytes: u64) -> Self {
+        Self { flow, first: 0, end: bytes, delivered: false, ended: false, holds: false, shares: false }
+    }
 }
 
 /// Which subflow of which flow of MPTCP a connection is.
@@ -99,7 +111,7 @@ impl Connection {
                 wake_ps: u64::MAX,
                 slot: 0,
             },
-            message: Message { flow: 0, first: 0, end: 0, delivered: false, ended: false },
+            message: Message::whole(0, 0),
             subflow: None,
             transport: 0,
             open: true,
@@ -249,8 +261,8 @@ fn at<T>(connection: *const Connection, offset: usize) -> *const T {
 pub(crate) struct Connections {
     all: Vec<Connection>,
     free: Vec<u32>,
-    /// Idle persistent connections, the one that was used last at the end, by (source, destination, transport).
-    idle: HashMap<(u32, u32, u8), Vec<u32>>,
+    /// Idle persistent connections, the one that was used last at the end.
+    idle: HashMap<Pair, Vec<u32>>,
     /// Connections that are open, and the most that were at once.
     open: usize,
     peak: usize,
@@ -309,17 +321,15 @@ impl Connections {
     }
 
     /// An idle persistent connection.
-    pub(crate) fn take_idle(&mut self, src: u32, dst: u32, transport: u8) -> Option<u32> {
-        let slot = self.idle.get_mut(&(src, dst, transport))?.pop()?;
+    pub(crate) fn take_idle(&mut self, pair: &Pair) -> Option<u32> {
+        let slot = self.idle.get_mut(pair)?.pop()?;
         Some(self.all[slot as usize].sending.address.connection)
     }
 
     /// Keeps a persistent connection for later.
-    pub(crate) fn keep_idle(&mut self, name: u32) {
+    pub(crate) fn keep_idle(&mut self, name: u32, pair: Pair) {
         let slot = name & ((1 << SLOT_BITS) - 1);
-        let Connection { sending, transport, .. } = &self.all[slot as usize];
-        let Address { host, destination, .. } = sending.address;
-        self.idle.entry((host, destination, *transport)).or_default().push(slot);
+        self.idle.entry(pair).or_default().push(slot);
     }
 
     /// Opens a connection in a free slot; its name is in its addresses, all else is as `make` makes it or as the

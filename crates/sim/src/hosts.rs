@@ -12,6 +12,7 @@ mod multipath;
 mod opening;
 mod queue_pairs;
 mod starts;
+mod streams;
 mod wakes;
 mod windows;
 mod work;
@@ -33,6 +34,7 @@ use foresight::Foreseen;
 use multipath::Multipaths;
 use queue_pairs::Striped;
 use std::collections::HashMap;
+use streams::Streams;
 use work::Works;
 
 /// All hosts and what they do.
@@ -52,6 +54,8 @@ pub(crate) struct Hosts<'a> {
     multipaths: Multipaths,
     /// Messages over queue pairs that are not theirs alone.
     striped: Striped,
+    /// Messages of graphs that follow each other on connections.
+    streams: Streams,
     /// Flows that wait for another: `(awaited, waiting)`, sorted.
     waiting: Vec<(u32, u32)>,
     /// Jobs that flows wait for.
@@ -104,6 +108,7 @@ impl<'a> Hosts<'a> {
             pacers: credits::pacers(&settings.transports, fabric.hosts()),
             multipaths: Multipaths::default(),
             striped: Striped::default(),
+            streams: Streams::default(),
             waiting,
             awaited_jobs,
             foreseen: Foreseen::default(),

@@ -23,6 +23,7 @@ mod network;
 mod nic;
 mod outcome;
 mod packet;
+mod pair;
 mod partition;
 mod pinning;
 mod port;

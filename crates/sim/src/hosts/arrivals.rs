@@ -62,9 +62,12 @@ impl Hosts<'_> {
             }
             return;
         };
-        let transport = &self.transports[usize::from(connection.transport)];
-        let Message { flow, first, ended, .. } = connection.message;
+        let Message { flow, first, ended, shares, .. } = connection.message;
         let of_another = (ended || packet.seq < first) && packet.kind == Kind::Data;
+        if of_another && shares {
+            return self.reach_earlier(packet, network);
+        }
+        let transport = &self.transports[usize::from(connection.transport)];
         let (end, mut outlet) = connection.receiver(network);
         let before = of_another.then(|| end.counters(transport));
         let has_receive = || self.works.accept(self.flows.flow(flow).start);
@@ -95,6 +98,10 @@ impl Hosts<'_> {
     #[inline(always)]
     pub(super) fn account(&mut self, name: u32, delivered: u64, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
+        if connection.message.shares {
+            self.deliver_earlier(name, delivered, network);
+        }
+        let Some(connection) = self.connections.get(name) else { return };
         if let Some(subflow) = connection.subflow {
             self.pass_up(subflow, delivered, network);
         } else if delivered >= connection.message.end && !connection.message.delivered {
@@ -117,8 +124,12 @@ impl Hosts<'_> {
         let is_idle = end.is_idle(transport);
         let is_delivered = connection.message.delivered;
         let number = connection.transport;
+        let has_others = connection.message.holds || connection.message.shares;
         if !self.watched.is_empty() {
             self.watch(packet.connection, network);
+        }
+        if has_others {
+            self.follow_step(packet.connection, network);
         }
         if is_idle {
             self.acknowledged(packet.connection, (number, is_delivered), network);

@@ -117,6 +117,9 @@ impl Hosts<'_> {
         match present.filter(|message| !message.ended && packet.seq >= message.first) {
             Some(message) => Some(message.flow),
             None => {
+                if let Some(flow) = self.streams.earlier_flow(packet.connection, packet.seq) {
+                    return Some(flow);
+                }
                 let past = self.past.get(&packet.connection)?;
                 let next = past.partition_point(|&(first, _)| first <= packet.seq);
                 past.get(next.wrapping_sub(1)).map(|&(_, flow)| flow)

@@ -31,6 +31,7 @@ impl Hosts<'_> {
             let transport = &self.transports[usize::from(connection.transport)];
             connection.write_received(transport, self.flows.record(connection.message.flow));
         }
+        self.receive_streams();
         self.receive_multipath();
         self.receive_parts();
         self.flows.omit();
@@ -43,6 +44,7 @@ impl Hosts<'_> {
             let record = self.flows.record(connection.message.flow);
             self.refused.not_ready += u64::from(connection.write_counters(transport, record));
         }
+        self.finish_streams();
         self.finish_multipath();
         self.finish_parts();
     }

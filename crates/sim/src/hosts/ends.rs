@@ -10,10 +10,16 @@ impl Hosts<'_> {
     pub(super) fn deliver_last(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
         let flow = connection.message.flow;
-        let is_whole = self.striped.delivered(flow, &mut connection.message.delivered);
-        if !is_whole {
-            return;
+        let was_delivered = std::mem::replace(&mut connection.message.delivered, true);
+        if !self.striped.carries(flow) {
+            self.finish_flow(flow, network);
+        } else if !was_delivered {
+            self.deliver_part(flow, name, network);
         }
+    }
+
+    /// All of a flow was handed to the application.
+    pub(super) fn finish_flow(&mut self, flow: u32, network: &mut Network) {
         let record = self.flows.record(flow);
         record.fct_ps = network.now_ps - record.start_ps;
         self.finished += 1;
@@ -40,16 +46,22 @@ impl Hosts<'_> {
         let record = self.flows.record(message.flow);
         self.refused.not_ready += u64::from(connection.write_counters(transport, record));
         let leaves_some = record.left_packets() > 0;
-        let keeps = transport.protocol().is_persistent() && self.flows.flow(message.flow).path.is_none();
+        let pair = self.pair_of(message.flow);
+        let (is_stream, keeps) = (self.is_stream(&pair), self.is_persistent(self.flows.flow(message.flow)));
         if leaves_some {
             self.past.entry(name).or_default().push((message.first, message.flow));
         } else {
             self.flows.end(message.flow);
         }
-        if keeps {
-            self.connections.keep_idle(name);
+        if is_stream {
+            // The next message, if there is one, goes on with it.
+        } else if keeps {
+            self.connections.keep_idle(name, pair);
         } else {
             self.close(name, network);
+        }
+        if message.holds {
+            self.end_turn(&pair, network);
         }
     }
 

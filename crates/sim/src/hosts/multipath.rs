@@ -213,6 +213,7 @@ impl Hosts<'_> {
     /// Every byte is acknowledged: the subflows end, whatever they have still outstanding.
     fn end_multipath(&mut self, slot: u32, network: &mut Network) {
         let flow = self.write_multipath(slot);
+        let pair = self.pair_of(flow);
         let leaves_some = self.flows.record(flow).left_packets() > 0;
         let mut connections = std::mem::take(&mut self.multipaths.all[slot as usize].connections);
         if leaves_some {
@@ -228,6 +229,7 @@ impl Hosts<'_> {
         }
         self.multipaths.all[slot as usize].connections = connections;
         self.multipaths.free.push(slot);
+        self.end_turn(&pair, network);
     }
 
     /// Writes down the counters of the flows that are still open.

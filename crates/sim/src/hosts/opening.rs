@@ -5,6 +5,8 @@ use crate::SimulationError;
 use crate::connections::{Connection, Message, Subflow};
 use crate::door::Opened;
 use crate::network::{Address, Network};
+use crate::pair::Stream;
+use anabranch_traffic::Flow;
 
 impl Hosts<'_> {
     /// A flow begins.
@@ -12,42 +14,79 @@ impl Hosts<'_> {
         if self.striped.carries(index) {
             return self.begin_waiting_parts(index, network);
         }
+        if self.streams.has_turn(index) {
+            return self.open(index, network);
+        }
         if self.flows.is_last_loaded(index) {
             self.load(network)?;
         }
-        let flow = *self.flows.flow(index);
-        let message = Message { flow: index, first: 0, end: flow.size_bytes, delivered: false, ended: false };
         self.flows.record(index).start_ps = network.now_ps;
         self.begun += 1;
+        if self.waits_for_turn(index) { Ok(()) } else { self.open(index, network) }
+    }
+
+    /// Opens what a flow that has begun needs.
+    fn open(&mut self, index: u32, network: &mut Network) -> Result<(), SimulationError> {
+        let flow = *self.flows.flow(index);
+        let pair = self.pair_of(index);
+        let holds = pair.stream != Stream::Any;
+        let message = Message { holds, ..Message::whole(index, flow.size_bytes) };
         let transport = &self.transports[usize::from(flow.transport)];
         if let Some(mptcp) = transport.mptcp() {
             let (subflows, window_max_bytes) = (mptcp.subflows, mptcp.tcp.window_max_bytes);
             return self.begin_multipath(message, subflows, window_max_bytes, network);
         }
-        if let Some(pairs) = transport.queue_pairs().filter(|pairs| !pairs.is_one_each()) {
-            return self.begin_parts(message, pairs, network);
+        if let Some(pairs) = transport.queue_pairs() {
+            let keeps = pairs.persistent || holds;
+            if keeps || pairs.count > 1 {
+                return self.begin_parts(message, pairs, keeps.then_some(pair), network);
+            }
         }
-        let persistent = transport.protocol().is_persistent() && flow.path.is_none();
-        let idle =
-            if persistent { self.connections.take_idle(flow.src, flow.dst, flow.transport) } else { None };
-        let name = match idle {
+        let is_stream = self.is_stream(&pair);
+        let kept = if is_stream {
+            self.streams.connection_of(&pair)
+        } else if self.is_persistent(&flow) {
+            self.connections.take_idle(&pair)
+        } else {
+            None
+        };
+        let name = match kept {
             Some(name) => {
-                let Some(connection) = self.connections.get(name) else { return Ok(()) };
-                let first = connection.message.end;
-                connection.message = Message { first, end: first + flow.size_bytes, ..message };
-                connection.restart_counters(&self.transports[usize::from(flow.transport)]);
+                self.take_up(name, is_stream, &message);
                 let opened = Opened { connection: name, fresh: false, ..Opened::of(index, &flow) };
                 ends::announce(&opened, network);
                 name
             }
             None => self.connect(message, None, self.entropies(index, 0), network)?,
         };
+        if is_stream && kept.is_none() {
+            self.begin_stream(pair, name);
+        }
         let transport = &self.transports[usize::from(flow.transport)];
         let Some(connection) = self.connections.get(name) else { return Ok(()) };
         let (end, mut outlet) = connection.sender(network);
         end.begin(transport, self.framing, flow.size_bytes, None, &mut outlet);
+        if holds {
+            self.hand_over(name, network);
+        }
         self.watch(name, network);
         Ok(())
+    }
+
+    /// A connection that is kept carries a message from now on.
+    fn take_up(&mut self, name: u32, is_stream: bool, message: &Message) {
+        if is_stream {
+            return self.follow_on(name, message.flow, message.end);
+        }
+        let Some(connection) = self.connections.get(name) else { return };
+        let first = connection.message.end;
+        connection.message = Message { first, end: first + message.end, ..*message };
+        connection.restart_counters(&self.transports[usize::from(connection.transport)]);
+    }
+
+    /// Whether a flow's connection is kept for others when it has ended.
+    pub(super) fn is_persistent(&self, flow: &Flow) -> bool {
+        self.transports[usize::from(flow.transport)].protocol().is_persistent() && flow.path.is_none()
     }
 
     /// A connection for a flow, or for a part of it; still closed.

@@ -1,23 +1,21 @@
 //! Messages over several queue pairs, or over those that their hosts keep.
 //!
 //! Each part of a message has a connection of its own, from its first packet to the end of the whole message: numbers of
-//! packets begin anew in each. A queue pair that is kept has its entropy, congestion control and pace through all messages;
-//! it carries one at a time, and the next begins when the one before is acknowledged.
+//! packets begin anew in each. A queue pair that is kept has its entropy, congestion control and pace through all messages.
+//! They follow each other on it: the next begins when the last byte of the one before has been sent, shares its window while
+//! answers to both are under way, and is delivered after it.
 
 use super::Hosts;
 use super::windows::Allowance;
 use crate::SimulationError;
 use crate::connections::Message;
 use crate::network::Network;
+use crate::pair::{Pair, Stream};
 use crate::timers::Timer;
 use crate::transport::control::Kept;
 use crate::transport::{QueuePairMode, QueuePairs, ReceiverCounters, SenderCounters};
 use anabranch_split::picks::mix;
-use anabranch_traffic::Flow;
 use std::collections::{HashMap, VecDeque};
-
-/// Two hosts, sender first, and the transport between them.
-type Pair = (u32, u32, u8);
 
 /// A part that has begun.
 struct Part {
@@ -28,21 +26,33 @@ struct Part {
 }
 
 /// A message in parts.
-#[derive(Default)]
 struct Parts {
+    /// Its hosts, if they keep its queue pairs.
+    keepers: Option<Pair>,
     begun: Vec<Part>,
     /// Parts that have not been delivered, and that are not acknowledged, begun or not.
     undelivered: u32,
     unended: u32,
 }
 
+/// A part on a queue pair that is kept, from its beginning until it and all before it are delivered.
+struct Undelivered {
+    connection: u32,
+    flow: u32,
+    arrived: bool,
+}
+
 /// A queue pair that its hosts keep.
 #[derive(Default)]
 struct KeptPair {
-    busy: bool,
+    /// Connection of the part that is being sent.
+    sending: Option<u32>,
+    /// Those of the parts before it that are not acknowledged yet, the first one first.
+    sent: Vec<u32>,
+    undelivered: VecDeque<Undelivered>,
     /// Flows whose parts wait for it, each with the bytes of the part.
     waiting: VecDeque<(u32, u64)>,
-    /// State between two messages; none before the first.
+    /// State for the next message; none before the first, and while one is being sent.
     kept: Option<Kept>,
     past: Option<Past>,
 }
@@ -78,39 +88,34 @@ impl Striped {
         !self.messages.is_empty() && self.messages.contains_key(&flow)
     }
 
-    /// Notes that all of a connection was delivered. Whether that makes its flow whole.
-    #[inline(always)]
-    pub(super) fn delivered(&mut self, flow: u32, is_noted: &mut bool) -> bool {
-        let was_noted = std::mem::replace(is_noted, true);
-        if self.messages.is_empty() {
-            return true;
-        }
-        let Some(parts) = self.messages.get_mut(&flow) else { return true };
-        parts.undelivered -= u32::from(!was_noted);
-        !was_noted && parts.undelivered == 0
+    /// The queue pair that hosts keep on which a flow has this connection.
+    fn queue_of(&mut self, flow: u32, connection: u32) -> Option<&mut KeptPair> {
+        let parts = self.messages.get(&flow)?;
+        let part = parts.begun.iter().find(|part| part.connection == connection)?;
+        self.kept.get_mut(&parts.keepers?)?.pairs.get_mut(usize::from(part.queue_pair))
     }
 }
 
 impl Hosts<'_> {
-    /// A message begins whose parts have queue pairs.
+    /// A message begins whose parts have queue pairs; `keepers`: its hosts, if they keep them.
     pub(super) fn begin_parts(
         &mut self,
         message: Message,
         pairs: QueuePairs,
+        keepers: Option<Pair>,
         network: &mut Network,
     ) -> Result<(), SimulationError> {
         let sizes: Vec<u64> = pairs.parts(message.end).collect();
         let count = sizes.len() as u32;
-        let parts = Parts { begun: Vec::new(), undelivered: count, unended: count };
+        let parts = Parts { keepers, begun: Vec::new(), undelivered: count, unended: count };
         self.striped.messages.insert(message.flow, parts);
-        if !pairs.persistent {
+        let Some(pair) = keepers else {
             for (queue_pair, bytes) in (0..).zip(sizes) {
                 let entropies = self.entropies(message.flow, queue_pair);
                 self.begin_part(message.flow, (queue_pair, bytes), entropies, network)?;
             }
             return Ok(());
-        }
-        let pair = self.pair_of(message.flow);
+        };
         let kept = self.striped.kept.entry(pair).or_default();
         kept.pairs.resize_with(pairs.count.into(), KeptPair::default);
         for (index, bytes) in sizes.into_iter().enumerate() {
@@ -127,39 +132,37 @@ impl Hosts<'_> {
         self.begin_waiting_parts(message.flow, network)
     }
 
-    /// Begins the parts of a message whose queue pair carries no other.
+    /// Begins the parts of a message whose queue pair sends no other.
     pub(super) fn begin_waiting_parts(
         &mut self,
         flow: u32,
         network: &mut Network,
     ) -> Result<(), SimulationError> {
-        let pair = self.pair_of(flow);
+        let Some(pair) = self.striped.messages.get(&flow).and_then(|parts| parts.keepers) else {
+            return Ok(());
+        };
         let count = self.striped.kept.get(&pair).map_or(0, |kept| kept.pairs.len() as u8);
         for queue_pair in 0..count {
             let Some(kept) = self.striped.kept.get_mut(&pair) else { continue };
             let queue = &mut kept.pairs[usize::from(queue_pair)];
-            let Some(&(_, bytes)) = queue.waiting.front().filter(|front| front.0 == flow && !queue.busy)
-            else {
-                continue;
-            };
+            let is_next = |front: &&(u32, u64)| front.0 == flow && queue.sending.is_none();
+            let Some(&(_, bytes)) = queue.waiting.front().filter(is_next) else { continue };
             queue.waiting.pop_front();
-            queue.busy = true;
             let entropies = self.kept_entropies(pair, queue_pair);
             self.begin_part(flow, (queue_pair, bytes), entropies, network)?;
         }
         Ok(())
     }
 
-    fn pair_of(&self, flow: u32) -> Pair {
-        let flow = self.flows.flow(flow);
-        (flow.src, flow.dst, flow.transport)
-    }
-
     /// Hashes of a queue pair that is kept, forth and back.
-    fn kept_entropies(&self, (src, dst, transport): Pair, queue_pair: u8) -> [u32; 2] {
-        let number = u32::from(transport) << 8 | u32::from(queue_pair);
+    fn kept_entropies(&self, pair: Pair, queue_pair: u8) -> [u32; 2] {
+        let number = u32::from(pair.transport) << 8 | u32::from(queue_pair);
         [0, 1].map(|back| {
-            let hosts = mix::absorb(mix::absorb(mix::finalise(self.salt), src), dst);
+            let hosts = mix::absorb(mix::absorb(mix::finalise(self.salt), pair.src), pair.dst);
+            let hosts = match pair.stream {
+                Stream::Any => hosts,
+                of_graph => mix::absorb(hosts, of_graph.number()),
+            };
             mix::finalise(mix::absorb(mix::absorb(hosts, number), back))
         })
     }
@@ -171,15 +174,13 @@ impl Hosts<'_> {
         entropies: [u32; 2],
         network: &mut Network,
     ) -> Result<(), SimulationError> {
-        let message = Message { flow, first: 0, end: bytes, delivered: false, ended: false };
-        let name = self.connect(message, None, entropies, network)?;
-        if let Some(parts) = self.striped.messages.get_mut(&flow) {
-            parts.begun.push(Part { connection: name, queue_pair, ended: false });
-        }
-        let pair = self.pair_of(flow);
-        let transport = &self.transports[usize::from(pair.2)];
-        let kept = self.striped.kept.get_mut(&pair).and_then(|kept| {
-            let queue = &mut kept.pairs[usize::from(queue_pair)];
+        let name = self.connect(Message::whole(flow, bytes), None, entropies, network)?;
+        let Some(parts) = self.striped.messages.get_mut(&flow) else { return Ok(()) };
+        parts.begun.push(Part { connection: name, queue_pair, ended: false });
+        let number = self.flows.flow(flow).transport;
+        let transport = &self.transports[usize::from(number)];
+        let mut kept = None;
+        if let Some(queue) = self.striped.queue_of(flow, name) {
             let past = queue.past.get_or_insert(Past { name, messages: 0, packets: 0 });
             if let Some(recorder) = &mut network.recorder {
                 recorder.continues(name, past.name, past.messages, past.packets);
@@ -187,36 +188,117 @@ impl Hosts<'_> {
             let packets = bytes.div_ceil(transport.payload_bytes_max(self.framing).into());
             past.messages = past.messages.wrapping_add(1);
             past.packets = past.packets.wrapping_add(packets as u32);
-            queue.kept.take()
-        });
+            kept = queue.kept.take();
+            queue.sending = Some(name);
+            queue.undelivered.push_back(Undelivered { connection: name, flow, arrived: false });
+            let shares = !queue.sent.is_empty();
+            for &sharing in queue.sent.iter().chain([&name]) {
+                let Some(connection) = self.connections.get(sharing) else { continue };
+                (connection.message.holds, connection.message.shares) = (sharing == name, shares);
+            }
+        }
         let Some(connection) = self.connections.get(name) else { return Ok(()) };
         let (end, mut outlet) = connection.sender(network);
         end.begin(transport, self.framing, bytes, kept, &mut outlet);
+        self.hand_over(name, network);
         self.watch(name, network);
         Ok(())
     }
 
-    /// All of a part is acknowledged: its queue pair is free for the next, and the message ends with its last part.
+    /// What follows for the connection itself and for the next message from a step of its sender.
+    pub(super) fn settle_step(&mut self, name: u32, network: &mut Network) {
+        let Some(connection) = self.connections.get(name) else { return };
+        if connection.message.shares && !self.striped.carries(connection.message.flow) {
+            self.follow_earlier(name);
+        }
+        self.hand_over(name, network);
+    }
+
+    /// The sender of a part that holds others back, or shares a window with them, has taken a step: what follows from it for
+    /// them.
+    #[inline(never)]
+    pub(super) fn follow_step(&mut self, name: u32, network: &mut Network) {
+        self.settle_step(name, network);
+        let Some(connection) = self.connections.get(name) else { return };
+        if !connection.message.shares {
+            return;
+        }
+        let Some(queue) = self.striped.queue_of(connection.message.flow, name) else { return };
+        let all = queue.sent.iter().copied().chain(queue.sending);
+        let others: Vec<u32> = all.filter(|&other| other != name).collect();
+        connection.message.shares = !others.is_empty();
+        for other in others {
+            self.resume_sender(other, network);
+        }
+    }
+
+    /// Lets the next message follow one that holds it back, if all of that has been sent.
+    pub(super) fn hand_over(&mut self, name: u32, network: &mut Network) {
+        let Some(connection) = self.connections.get(name) else { return };
+        let transport = &self.transports[usize::from(connection.transport)];
+        if !connection.message.holds || !connection.sending.end.is_sent(transport) {
+            return;
+        }
+        connection.message.holds = false;
+        let flow = connection.message.flow;
+        let Some(queue) = self.striped.queue_of(flow, name) else {
+            return self.end_turn(&self.pair_of(flow), network);
+        };
+        queue.sending = None;
+        queue.sent.push(name);
+        queue.kept = connection.sending.end.hand_over(transport, self.framing);
+        if let Some(&(next, _)) = queue.waiting.front() {
+            network.wake_at(network.now_ps, Timer::Start(next));
+        }
+    }
+
+    /// A part arrived whole. It is delivered when those before it on its queue pair are, and with its last part the message.
+    pub(super) fn deliver_part(&mut self, flow: u32, name: u32, network: &mut Network) {
+        let Some(queue) = self.striped.queue_of(flow, name) else {
+            return self.count_delivered(flow, network);
+        };
+        if let Some(part) = queue.undelivered.iter_mut().find(|part| part.connection == name) {
+            part.arrived = true;
+        }
+        let mut delivered = Vec::new();
+        while let Some(part) = queue.undelivered.pop_front_if(|part| part.arrived) {
+            delivered.push(part.flow);
+        }
+        for flow in delivered {
+            self.count_delivered(flow, network);
+        }
+    }
+
+    fn count_delivered(&mut self, flow: u32, network: &mut Network) {
+        let Some(parts) = self.striped.messages.get_mut(&flow) else { return };
+        parts.undelivered -= 1;
+        if parts.undelivered > 0 {
+            return;
+        }
+        let has_ended = parts.unended == 0;
+        self.finish_flow(flow, network);
+        if has_ended {
+            self.end_parts(flow, network);
+        }
+    }
+
+    /// All of a part is acknowledged: it leaves its queue pair, and the message ends with its last part.
     pub(super) fn end_part(&mut self, name: u32, network: &mut Network) {
+        self.hand_over(name, network);
         let Some(connection) = self.connections.get(name) else { return };
         let flow = connection.message.flow;
-        let Flow { src, dst, transport, .. } = *self.flows.flow(flow);
+        let transport = &self.transports[usize::from(connection.transport)];
         let Some(parts) = self.striped.messages.get_mut(&flow) else { return };
         let part = parts.begun.iter_mut().find(|part| part.connection == name && !part.ended);
         let Some(part) = part else { return };
         part.ended = true;
         parts.unended -= 1;
-        let (queue_pair, is_last) = (usize::from(part.queue_pair), parts.unended == 0);
-        if let Some(kept) = self.striped.kept.get_mut(&(src, dst, transport)) {
-            let queue = &mut kept.pairs[queue_pair];
-            queue.busy = false;
-            let transport = &self.transports[usize::from(transport)];
-            queue.kept = connection.sending.end.keep(transport);
-            if let Some(&(next, _)) = queue.waiting.front() {
-                network.wake_at(network.now_ps, Timer::Start(next));
-            }
+        let has_ended = parts.unended == 0 && parts.undelivered == 0;
+        if let Some(queue) = self.striped.queue_of(flow, name) {
+            queue.sent.retain(|&sent| sent != name);
+            connection.sending.end.leave(transport);
         }
-        if is_last {
+        if has_ended {
             self.end_parts(flow, network);
         }
     }

@@ -17,7 +17,11 @@ impl Hosts<'_> {
         let transport = &self.transports[usize::from(connection.transport)];
         let (end, mut outlet) = connection.sender(network);
         end.wake(transport, self.framing, &mut outlet);
+        let has_others = connection.message.holds || connection.message.shares;
         self.watch(name, network);
+        if has_others {
+            self.follow_step(name, network);
+        }
     }
 
     pub(super) fn wake_receiver(&mut self, name: u32, network: &mut Network) {
@@ -45,7 +49,7 @@ impl Hosts<'_> {
     }
 
     /// A sender has room in its host's card again.
-    fn resume_sender(&mut self, name: u32, network: &mut Network) {
+    pub(super) fn resume_sender(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
         if let Some(subflow) = connection.subflow {
             self.resume_subflow(subflow, network);
@@ -54,5 +58,8 @@ impl Hosts<'_> {
         let transport = &self.transports[usize::from(connection.transport)];
         let (end, mut outlet) = connection.sender(network);
         end.resume(transport, self.framing, &mut outlet);
+        if connection.message.holds || connection.message.shares {
+            self.settle_step(name, network);
+        }
     }
 }

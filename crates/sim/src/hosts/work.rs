@@ -3,6 +3,7 @@
 use super::Hosts;
 use crate::WorkRecord;
 use crate::network::Network;
+use crate::pair::Stream;
 use crate::timers::Timer;
 use anabranch_traffic::{FlowSource, PlacedWork, Start};
 use anabranch_work::{Effect, Execution, Graph};
@@ -16,6 +17,8 @@ struct Running {
     /// Number of this graph's first timer; the last is that of its beginning.
     first_timer: u32,
     start_ps: u64,
+    /// Whether its messages between two ranks follow each other.
+    ordered: bool,
 }
 
 /// All graphs of a simulation.
@@ -39,6 +42,7 @@ impl Works {
                 flow_of: vec![u32::MAX; nodes as usize],
                 first_timer,
                 start_ps: work.start_ps,
+                ordered: work.ordered,
             });
             first_timer += nodes + 1;
         }
@@ -61,6 +65,16 @@ impl Works {
                 !execution.graph().needs_receive(node) || execution.accept(node)
             }
             Start::At(_) | Start::After { .. } | Start::AfterJob { .. } => true,
+        }
+    }
+
+    /// Which messages follow each other with that of a node.
+    pub(super) fn stream(&self, work: u32, node: u32) -> Stream {
+        let running = &self.running[work as usize];
+        match (running.ordered, running.execution.graph().needs_receive(node)) {
+            (false, _) => Stream::Any,
+            (true, true) => Stream::Work(work),
+            (true, false) => Stream::Words(work),
         }
     }
 

@@ -217,12 +217,28 @@ impl AnySender {
         dispatch!(transport, settings => sender(settings, self).bounds(settings))
     }
 
+    pub(crate) fn acknowledged(&self, transport: &Transport) -> u64 {
+        dispatch!(transport, settings => sender(settings, self).acknowledged())
+    }
+
+    pub(crate) fn take_sent_before(&mut self, transport: &Transport) -> Vec<(u64, u64)> {
+        dispatch!(transport, settings => sender_mut(settings, self).take_sent_before())
+    }
+
     pub(crate) fn restart_counters(&mut self, transport: &Transport) {
         dispatch!(transport, settings => sender_mut(settings, self).restart_counters());
     }
 
-    pub(crate) fn keep(&mut self, transport: &Transport) -> Option<Kept> {
-        dispatch!(transport, settings => sender_mut(settings, self).keep())
+    pub(crate) fn is_sent(&self, transport: &Transport) -> bool {
+        dispatch!(transport, settings => sender(settings, self).is_sent(settings))
+    }
+
+    pub(crate) fn hand_over(&mut self, transport: &Transport, framing: Framing) -> Option<Kept> {
+        dispatch!(transport, settings => sender_mut(settings, self).hand_over(settings, framing))
+    }
+
+    pub(crate) fn leave(&mut self, transport: &Transport) {
+        dispatch!(transport, settings => sender_mut(settings, self).leave());
     }
 
     /// Fetches what stands apart and an answer may need; the transport has not been fetched.

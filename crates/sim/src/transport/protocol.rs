@@ -144,19 +144,37 @@ pub(crate) trait SendingHalf<Settings> {
     /// Whether nothing is left to be sent, or to be acknowledged where receivers acknowledge.
     fn is_idle(&self) -> bool;
 
+    /// Whether the next message may follow: all of this one has been sent.
+    fn is_sent(&self, _settings: &Settings) -> bool {
+        self.is_idle()
+    }
+
     /// Counters so far.
     fn counters(&self) -> SenderCounters;
 
     /// Bounds as congestion control has them now.
     fn bounds(&self, settings: &Settings) -> Bounds;
 
-    /// Counts from zero, as nothing is outstanding: another message begins on a persistent connection.
+    /// Counts from zero: another message begins on its connection, all bytes before which have been sent.
     fn restart_counters(&mut self) {}
 
-    /// State that its queue pair keeps for the next message. To be called when it is idle.
-    fn keep(&mut self) -> Option<Kept> {
+    /// Bytes acknowledged, of a stream.
+    fn acknowledged(&self) -> u64 {
+        0
+    }
+
+    /// Segments of messages before the latest that it has sent again, by first byte and bytes. Each is told once.
+    fn take_sent_before(&mut self) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
+
+    /// State that its queue pair keeps for the next message, which begins now.
+    fn hand_over(&mut self, _settings: &Settings, _framing: Framing) -> Option<Kept> {
         None
     }
+
+    /// All of its message is acknowledged: it leaves its queue pair.
+    fn leave(&mut self) {}
 }
 
 /// Use that a receiving half makes of a packet.

@@ -27,12 +27,6 @@ impl QueuePairs {
     /// One for each message.
     pub const ONE: Self = Self { count: 1, mode: QueuePairMode::Split, persistent: false };
 
-    /// Whether each message has one of its own.
-    #[must_use]
-    pub const fn is_one_each(&self) -> bool {
-        self.count == 1 && !self.persistent
-    }
-
     /// Bytes of each part of a message, one part for each queue pair that carries any.
     pub fn parts(self, bytes: u64) -> impl Iterator<Item = u64> {
         let part_bytes = match self.mode {

@@ -15,6 +15,9 @@ pub struct PlacedWork {
     pub hosts: Vec<u32>,
     /// When it begins, in picoseconds; [`Self::NEVER_PS`] if it does not.
     pub start_ps: u64,
+    /// Whether messages between two ranks go in order over connections that their hosts keep, one after the other, as
+    /// collective libraries send them. Otherwise each has a connection of its own.
+    pub ordered: bool,
 }
 
 impl PlacedWork {

@@ -81,7 +81,7 @@ fn a_message_goes_by_its_server_by_its_rail_or_over_a_spine() {
 fn all_reduce(fabric: &Fabric, algorithm: Algorithm) -> Outcome {
     let collective = Collective { group: 4, ..Collective::new(Kind::AllReduce, algorithm, 16 * 16 * 1448) };
     let graph = Arc::new(steps(16, 1, 0, |_| vec![collective.clone()]).unwrap());
-    let work = PlacedWork { graph, hosts: (0..16).collect(), start_ps: 0 };
+    let work = PlacedWork { graph, hosts: (0..16).collect(), start_ps: 0, ordered: true };
     let flows =
         merged_flows(&[Workload::Graph(Job { work: work.clone(), transport: 0 })], fabric, 1).unwrap();
     run(fabric, &flows, &Settings { works: vec![work], ..settings(udp(80_000_000_000)) })

@@ -19,6 +19,7 @@ mod mp_rdma;
 mod mptcp;
 mod mrc;
 mod mutations;
+mod ordered;
 mod own_scheme;
 mod paced;
 mod partitions;

@@ -31,8 +31,12 @@ fn late(frames: u64, recv_ns: u64, roce: Roce, nic: Nic) -> Outcome {
         "num_ranks 2\nrank 0 {{\nl1: send {bytes}b to 1 tag 0\n}}\nrank 1 {{\nl1: calc {recv_ns}\n\
          l2: recv {bytes}b from 0 tag 0\nl2 requires l1\n}}\n"
     );
-    let work =
-        PlacedWork { graph: Arc::new(goal::read_text(&text, "w").unwrap()), hosts: vec![0, 1], start_ps: 0 };
+    let work = PlacedWork {
+        graph: Arc::new(goal::read_text(&text, "w").unwrap()),
+        hosts: vec![0, 1],
+        start_ps: 0,
+        ordered: true,
+    };
     let fabric = leaf_spine(1, 1, 2, TEN_GIG);
     let jobs = [Workload::Graph(Job { work: work.clone(), transport: 0 })];
     let flows = anabranch_traffic::merged_flows(&jobs, &fabric, 1).unwrap();
@@ -116,7 +120,8 @@ fn sends_arrive_over_sprayed_and_lossy_paths() {
                 queue_pairs: QueuePairs { count, ..QueuePairs::ONE },
                 ..roce(SEND)
             };
-            let work = PlacedWork { graph: Arc::clone(&graph), hosts: (0..8).collect(), start_ps: 0 };
+            let work =
+                PlacedWork { graph: Arc::clone(&graph), hosts: (0..8).collect(), start_ps: 0, ordered: true };
             let jobs = [Workload::Graph(Job { work: work.clone(), transport: 0 })];
             let flows = anabranch_traffic::merged_flows(&jobs, &fabric, 1).unwrap();
             let lossy = (0..4).map(|spine| super::setup::uplink(2, 4, 4, 0, spine));
@@ -168,7 +173,7 @@ fn words_of_rendezvous_need_no_receive() {
     for by in [Rendezvous::ClearToSend, Rendezvous::RequestToSend] {
         let [sent, written] = [SEND, Semantics::Write].map(|semantics| {
             let graph = Arc::new(graph.with_rendezvous(by, 0).unwrap());
-            let work = PlacedWork { graph, hosts: vec![0, 1], start_ps: 0 };
+            let work = PlacedWork { graph, hosts: vec![0, 1], start_ps: 0, ordered: true };
             let jobs = [Workload::Graph(Job { work: work.clone(), transport: 0 })];
             let flows = anabranch_traffic::merged_flows(&jobs, &fabric, 1).unwrap();
             let settings =

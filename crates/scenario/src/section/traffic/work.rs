@@ -10,6 +10,7 @@ use anabranch_work::Accelerator;
 use anabranch_work::Rendezvous;
 use anabranch_work::collective::{Algorithm, Kind};
 use anabranch_work::connection_matrix::StartUnit;
+use anabranch_work::read::Format;
 use anabranch_work::training::Training;
 
 /// Names of collectives.
@@ -61,6 +62,8 @@ pub struct WorkSetting {
     pub rendezvous: Option<Rendezvous>,
     /// Largest message that does not wait.
     pub eager_bytes: u64,
+    /// Whether messages between two ranks follow each other.
+    pub ordered: bool,
     /// Whether it never begins.
     pub idle: bool,
 }
@@ -96,6 +99,7 @@ impl Default for WorkSetting {
             iterations: 1,
             rendezvous: None,
             eager_bytes: 0,
+            ordered: true,
             idle: false,
         }
     }
@@ -201,6 +205,15 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
         "Steps: how many times the whole is done, each rank in turn.",
     );
     visit_rendezvous(form, work);
+    let is_matrix = work.file.as_ref().is_some_and(|file| Format::of_name(&file.path) == Ok(Format::Matrix));
+    work.ordered &= !is_matrix;
+    if !is_matrix {
+        let meaning = "Whether messages between two ranks follow each other, as collective libraries send them: over queue \
+                       pairs, or a connection of TCP, that their hosts keep for the job. The next begins on a queue pair when the \
+                       one before has been sent, on a connection when it has been acknowledged. Otherwise each has its own, as \
+                       connections of htsim's matrices and sends that need a receive (`semantics`) do always.";
+        form.key("ordered", Flag, &mut work.ordered, meaning);
+    }
     let idle = "Whether the job never begins. Its messages stay in the tables, unfinished, so that all other flows keep their \
                 numbers and with them their random draws: what `anabranch run --apart` compares with.";
     form.key("idle", Flag, &mut work.idle, idle);

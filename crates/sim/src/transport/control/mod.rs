@@ -7,6 +7,7 @@
 mod dcqcn;
 mod hpcc;
 mod nscc;
+mod shared;
 mod swift;
 mod timely;
 
@@ -14,6 +15,7 @@ pub use crate::telemetry::Hop;
 pub use dcqcn::{Dcqcn, DcqcnSettings};
 pub use hpcc::{Hpcc, HpccSettings};
 pub use nscc::{Nscc, NsccSettings};
+pub(crate) use shared::SharedLaw;
 pub use swift::{Swift, SwiftSettings};
 pub use timely::{Timely, TimelySettings};
 
@@ -108,6 +110,19 @@ pub trait CongestionControl {
 
     /// Time has come up to `now_ps`.
     fn wake(&mut self, _now_ps: u64) {}
+
+    /// Its sender has so many bytes of frames in flight. Laws of a sender alone learn that from [`Answer`].
+    fn on_flight(&mut self, _bytes: u64) {}
+
+    /// Bytes of frames that other senders of the same queue pair have in flight: of messages before.
+    fn others_bytes(&self) -> u64 {
+        0
+    }
+
+    /// The same law for another sender of the queue pair, if it can be shared.
+    fn share(&self) -> Option<Box<dyn CongestionControl + Send>> {
+        None
+    }
 }
 
 /// Law that a transport names, with its settings.

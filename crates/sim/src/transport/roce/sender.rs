@@ -2,7 +2,7 @@
 
 use super::{Recovery, Roce, Semantics};
 use crate::transport::alarm::Alarm;
-use crate::transport::control::{Answer, CongestionControl, Kept, PathFacts, Unlimited};
+use crate::transport::control::{Answer, CongestionControl, Kept, PathFacts, SharedLaw, Unlimited};
 use crate::transport::ranges::Ranges;
 use crate::transport::rtt::Rtt;
 use crate::transport::{Bounds, Host, SenderCounters, SendingHalf};
@@ -201,9 +201,22 @@ impl SendingHalf<Roce> for RoceSender {
         }
     }
 
-    fn keep(&mut self) -> Option<Kept> {
-        let law = std::mem::replace(&mut self.law, Box::new(Unlimited));
+    fn is_sent(&self, roce: &Roce) -> bool {
+        match roce.semantics {
+            Semantics::Write => self.highest == self.written,
+            // The next message must not overtake one whose receive is not posted yet.
+            Semantics::Send { .. } => self.is_idle(),
+        }
+    }
+
+    fn hand_over(&mut self, roce: &Roce, framing: Framing) -> Option<Kept> {
+        let in_flight_bytes = frames_bytes(Context { roce, framing }, self.flight());
+        let law = SharedLaw::hand_over(&mut self.law, in_flight_bytes);
         Some(Kept { law, sent_bytes: self.sent_before + self.written, next_at_ps: self.next_at_ps })
+    }
+
+    fn leave(&mut self) {
+        self.law = Box::new(Unlimited);
     }
 }
 
@@ -291,13 +304,16 @@ impl RoceSender {
     /// Sends what window, rate and card allow: what is missing first.
     fn transmit<H: Host>(&mut self, cx: Context<'_>, host: &mut H) {
         let now_ps = host.now_ps();
+        let others_bytes = self.law.others_bytes();
+        let others_payload = payload_in(cx, others_bytes);
         while self.next_at_ps <= now_ps {
             let first = self.missing.first().map_or(self.next, |gap| gap.start);
             let payload = cx.packet_bytes().min(self.written - first);
             let flight = self.flight();
             if payload == 0
-                || flight.saturating_add(payload) > self.window_bytes.max(payload)
-                || frames_bytes(cx, flight + payload) > self.law.window_bytes().max(frames_bytes(cx, payload))
+                || flight.saturating_add(payload + others_payload) > self.window_bytes.max(payload)
+                || frames_bytes(cx, flight + payload) + others_bytes
+                    > self.law.window_bytes().max(frames_bytes(cx, payload))
             {
                 break;
             }
@@ -309,6 +325,7 @@ impl RoceSender {
             self.pace(frame_bytes, cx.framing, host);
             self.watch_answers(cx, now_ps);
         }
+        self.law.on_flight(frames_bytes(cx, self.flight()));
         self.arm(host);
     }
 
@@ -355,6 +372,12 @@ impl RoceSender {
         let due_ps = if self.is_idle() { u64::MAX } else { self.law.due_ps() };
         self.alarm.set(self.rto_at_ps.min(paced_ps).min(due_ps), host);
     }
+}
+
+/// Payload in so many bytes of frames.
+fn payload_in(cx: Context<'_>, frames_bytes: u64) -> u64 {
+    let header_bytes = u64::from(cx.framing.header_bytes);
+    frames_bytes - frames_bytes.div_ceil(cx.packet_bytes() + header_bytes) * header_bytes
 }
 
 /// Frames around so much payload.

@@ -81,6 +81,17 @@ pub(crate) struct Sender {
     retransmitted_packets: u64,
     timeouts: u32,
     triple_duplicates: u32,
+    /// Messages before the latest, while segments of theirs may be sent again.
+    before: Option<Box<Before>>,
+}
+
+/// What a stream has sent before its latest message.
+#[derive(Debug)]
+struct Before {
+    /// First byte of the latest message.
+    end: u64,
+    /// Segments that were sent again, by first byte and bytes, and that nobody has asked for.
+    sent: Vec<(u64, u64)>,
 }
 
 const _: () = assert!(offset_of!(Sender, recover) <= 176 && size_of::<Sender>() <= 240);
@@ -146,6 +157,10 @@ impl SendingHalf<Tcp> for Sender {
         self.una == self.written
     }
 
+    fn is_sent(&self, _: &Tcp) -> bool {
+        self.next == self.written
+    }
+
     fn counters(&self) -> SenderCounters {
         SenderCounters {
             sent_bytes: self.next.wrapping_add(self.sent_beyond_next),
@@ -167,11 +182,24 @@ impl SendingHalf<Tcp> for Sender {
     }
 
     fn restart_counters(&mut self) {
+        self.before = match self.before.take() {
+            Some(before) => Some(Box::new(Before { end: self.next, ..*before })),
+            None if self.una < self.next => Some(Box::new(Before { end: self.next, sent: Vec::new() })),
+            None => None,
+        };
         self.sent_packets = 0;
         self.sent_beyond_next = 0u64.wrapping_sub(self.next);
         self.retransmitted_packets = 0;
         self.timeouts = 0;
         self.triple_duplicates = 0;
+    }
+
+    fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
+    fn take_sent_before(&mut self) -> Vec<(u64, u64)> {
+        self.before.as_mut().map(|before| std::mem::take(&mut before.sent)).unwrap_or_default()
     }
 }
 
@@ -202,6 +230,7 @@ impl Sender {
             retransmitted_packets: 0,
             timeouts: 0,
             triple_duplicates: 0,
+            before: None,
         }
     }
 
@@ -312,11 +341,6 @@ impl Sender {
 /// Looked at by tests.
 #[cfg(test)]
 impl Sender {
-    /// Bytes acknowledged.
-    pub(super) fn acknowledged(&self) -> u64 {
-        self.una
-    }
-
     /// The slow start threshold, in bytes; `u64::MAX` before the first reduction.
     pub(super) fn threshold_bytes(&self) -> u64 {
         self.congestion.threshold

@@ -120,8 +120,16 @@ impl Sender {
             trouble.board.sent_again(span.clone());
             trouble.undo.sent_again(host.now_ps());
         }
-        self.retransmitted_packets += 1;
-        self.sent_beyond_next = self.sent_beyond_next.wrapping_add(span.end - span.start);
+        match &mut self.before {
+            Some(before) if span.start < before.end => {
+                before.sent.push((span.start, span.end - span.start));
+                self.sent_packets = self.sent_packets.wrapping_sub(1);
+            }
+            _ => {
+                self.retransmitted_packets += 1;
+                self.sent_beyond_next = self.sent_beyond_next.wrapping_add(span.end - span.start);
+            }
+        }
         if span.start == self.una {
             // As Linux does, and RFC 6675, section 6, allows.
             self.rto_at_ps = u64::MAX;
@@ -133,7 +141,7 @@ impl Sender {
     #[inline]
     pub(super) fn send<H: Host>(&mut self, cx: Context<'_>, seq: u64, bytes: u64, bits: u8, host: &mut H) {
         let now_ps = host.now_ps();
-        self.sent_packets += 1;
+        self.sent_packets = self.sent_packets.wrapping_add(1);
         self.congestion.sent(now_ps);
         if matches!(self.state, State::Reduced | State::Recovery) {
             self.prr.sent(bytes);

@@ -6,7 +6,7 @@ mod requests;
 use super::Uec;
 use super::credit::{Backlog, Credit};
 use crate::transport::alarm::Alarm;
-use crate::transport::control::{CongestionControl, Kept, Unlimited};
+use crate::transport::control::{CongestionControl, Kept, SharedLaw, Unlimited};
 use crate::transport::{Bounds, Host, SenderCounters, SendingHalf};
 use crate::{Framing, Kind, Packet, marks};
 use std::collections::{BTreeSet, VecDeque};
@@ -174,9 +174,17 @@ impl SendingHalf<Uec> for UecSender {
         }
     }
 
-    fn keep(&mut self) -> Option<Kept> {
-        let law = std::mem::replace(&mut self.law, Box::new(Unlimited));
+    fn is_sent(&self, _: &Uec) -> bool {
+        self.first + self.sent.len() as u64 == self.packets
+    }
+
+    fn hand_over(&mut self, _: &Uec, _: Framing) -> Option<Kept> {
+        let law = SharedLaw::hand_over(&mut self.law, self.in_flight.max(0) as u64);
         Some(Kept { sent_bytes: self.sent_before + self.packets * self.payload_bytes, ..Kept::fresh(law) })
+    }
+
+    fn leave(&mut self) {
+        self.law = Box::new(Unlimited);
     }
 }
 
@@ -212,6 +220,7 @@ impl UecSender {
 
     /// Sends what window and card allow: what is missing first.
     fn transmit<H: Host>(&mut self, uec: &Uec, framing: Framing, host: &mut H) {
+        let others_bytes = self.law.others_bytes() as i64;
         loop {
             let fresh = self.first + self.sent.len() as u64;
             let number = self.missing.first().copied().unwrap_or(fresh);
@@ -223,7 +232,8 @@ impl UecSender {
             let frame_bytes = framing.frame_bytes(payload);
             let window = i64::try_from(self.law.window_bytes()).unwrap_or(i64::MAX);
             let with = self.in_flight + i64::from(frame_bytes);
-            let allowed = with <= window.max(frame_bytes.into()) && self.has_credit();
+            let allowed =
+                with.saturating_add(others_bytes) <= window.max(frame_bytes.into()) && self.has_credit();
             if !allowed || !host.room(frame_bytes) {
                 break;
             }
@@ -262,6 +272,7 @@ impl UecSender {
             self.counters.sent_packets += 1;
             self.counters.retransmitted_packets += u64::from(again);
         }
+        self.law.on_flight(self.in_flight.max(0) as u64);
         self.set_alarm(uec, host);
     }
 

@@ -148,7 +148,7 @@ fn flows_drawn_in_a_pass_are_those_of_the_list() {
     let graph = |start_ps| {
         let steps =
             steps(4, 2, 0, |_| vec![Collective::new(Kind::AllReduce, Algorithm::Ring, 4000)]).unwrap();
-        let work = PlacedWork { graph: Arc::new(steps), hosts: vec![0, 4, 8, 12], start_ps };
+        let work = PlacedWork { graph: Arc::new(steps), hosts: vec![0, 4, 8, 12], start_ps, ordered: true };
         Workload::Graph(Job { work, transport: 2 })
     };
     let messages = DrawnFlows::of(&[graph(0)], &fabric, 1).unwrap().outline();
