@@ -177,7 +177,7 @@ impl Connection {
     /// Bytes of the message that the application has, if it is no subflow's.
     pub(crate) fn received_bytes(&self, transport: &Transport) -> u64 {
         let Message { first, end, .. } = self.message;
-        self.receiving.end.delivered(transport).min(end) - first
+        self.receiving.end.delivered(transport).clamp(first, end) - first
     }
 }
 

@@ -260,10 +260,8 @@ impl Hosts<'_> {
         if let Some(part) = queue.undelivered.iter_mut().find(|part| part.connection == name) {
             part.arrived = true;
         }
-        let mut delivered = Vec::new();
-        while let Some(part) = queue.undelivered.pop_front_if(|part| part.arrived) {
-            delivered.push(part.flow);
-        }
+        let arrived = queue.undelivered.iter().take_while(|part| part.arrived).count();
+        let delivered: Vec<u32> = queue.undelivered.drain(..arrived).map(|part| part.flow).collect();
         for flow in delivered {
             self.count_delivered(flow, network);
         }

@@ -203,9 +203,9 @@ impl Hosts<'_> {
         }
         let Some(earlier) = self.streams.earlier.get_mut(&name) else { return };
         let acknowledged = connection.sending.end.acknowledged(transport);
-        while let Some(one) =
-            earlier.pop_front_if(|one| one.message.delivered && one.message.end <= acknowledged)
-        {
+        let has_ended = |one: &&Earlier| one.message.delivered && one.message.end <= acknowledged;
+        let ended = earlier.iter().take_while(has_ended).count();
+        for one in earlier.drain(..ended) {
             let Message { flow, first, end, .. } = one.message;
             let record = self.flows.record(flow);
             one.write(end, record);

@@ -64,6 +64,10 @@ pub(super) fn draw(
             table.set("eager", size(payload.size(dice, ranks)));
         }
     }
+    // A connection matrix has no such key.
+    if !table.get("file").is_some_and(|file| file.contains(".cm")) && dice.chance(0.4) {
+        table.set("ordered", "false");
+    }
     // What is left where `anabranch run --apart` runs the other jobs.
     if dice.chance(0.15) {
         table.set("idle", "true");

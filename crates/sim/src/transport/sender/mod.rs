@@ -14,6 +14,7 @@ use super::rtt::Rtt;
 use super::tcp::Context;
 use super::{Host, SenderCounters, Tcp};
 use crate::{Framing, Kind, Packet, marks};
+use std::collections::VecDeque;
 use std::mem::offset_of;
 use trouble::Trouble;
 
@@ -86,12 +87,26 @@ pub(crate) struct Sender {
 }
 
 /// What a stream has sent before its latest message.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Before {
-    /// First byte of the latest message.
-    end: u64,
+    /// Ends of the messages that were not acknowledged when the latest began, ascending; the last is its beginning.
+    ends: VecDeque<u64>,
     /// Segments that were sent again, by first byte and bytes, and that nobody has asked for.
     sent: Vec<(u64, u64)>,
+}
+
+impl Before {
+    /// The latest message ends at `next`.
+    fn end_message(&mut self, una: u64, next: u64) {
+        let acknowledged = self.ends.partition_point(|&end| end <= una);
+        self.ends.drain(..acknowledged);
+        self.ends.push_back(next);
+    }
+
+    /// End of the message that a byte is of, if that is before the latest. No segment has bytes of two (Linux: `MSG_EOR`).
+    fn end_of(&self, seq: u64) -> Option<u64> {
+        self.ends.get(self.ends.partition_point(|&end| end <= seq)).copied()
+    }
 }
 
 const _: () = assert!(offset_of!(Sender, recover) <= 176 && size_of::<Sender>() <= 240);
@@ -182,11 +197,11 @@ impl SendingHalf<Tcp> for Sender {
     }
 
     fn restart_counters(&mut self) {
-        self.before = match self.before.take() {
-            Some(before) => Some(Box::new(Before { end: self.next, ..*before })),
-            None if self.una < self.next => Some(Box::new(Before { end: self.next, sent: Vec::new() })),
-            None => None,
-        };
+        if self.una < self.next {
+            self.before.get_or_insert_default().end_message(self.una, self.next);
+        } else if let Some(before) = &mut self.before {
+            before.ends.clear();
+        }
         self.sent_packets = 0;
         self.sent_beyond_next = 0u64.wrapping_sub(self.next);
         self.retransmitted_packets = 0;

@@ -115,13 +115,16 @@ impl Sender {
         self.send(cx, seq, bytes, bits, host);
     }
 
+    /// Sends a span again, or the beginning of it that is of one message.
     pub(super) fn send_again<H: Host>(&mut self, cx: Context<'_>, span: Range<u64>, host: &mut H) {
+        let of_before = self.before.as_ref().and_then(|before| before.end_of(span.start));
+        let span = span.start..of_before.map_or(span.end, |end| end.min(span.end));
         if let Some(trouble) = self.known_trouble_mut() {
             trouble.board.sent_again(span.clone());
             trouble.undo.sent_again(host.now_ps());
         }
         match &mut self.before {
-            Some(before) if span.start < before.end => {
+            Some(before) if of_before.is_some() => {
                 before.sent.push((span.start, span.end - span.start));
                 self.sent_packets = self.sent_packets.wrapping_sub(1);
             }
