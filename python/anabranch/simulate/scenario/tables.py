@@ -590,6 +590,7 @@ class Traffic(Table):
     hosts: Any
     placement: Literal["packed", "spread", "random"]
     rendezvous: Literal["none", "clear-to-send", "request-to-send"]
+    ordered: bool
     idle: bool
     eager: str
 

@@ -209,9 +209,9 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
     work.ordered &= !is_matrix;
     if !is_matrix {
         let meaning = "Whether messages between two ranks follow each other, as collective libraries send them: over queue \
-                       pairs, or a connection of TCP, that their hosts keep for the job. The next begins on a queue pair when the \
-                       one before has been sent, on a connection when it has been acknowledged. Otherwise each has its own, as \
-                       connections of htsim's matrices and sends that need a receive (`semantics`) do always.";
+                       pairs, or one stream of TCP, that their hosts keep for the job. The next begins when the last byte of the \
+                       one before has been sent. Otherwise each has its own, beside the others, as connections of htsim's \
+                       matrices and sends that need a receive (`semantics`) always have.";
         form.key("ordered", Flag, &mut work.ordered, meaning);
     }
     let idle = "Whether the job never begins. Its messages stay in the tables, unfinished, so that all other flows keep their \

@@ -64,8 +64,9 @@ pub(super) fn visit_queue_pairs(form: &mut impl Form, pairs: &mut QueuePairs) {
         "persistent",
         Flag,
         &mut pairs.persistent,
-        "Two hosts keep their queue pairs from message to message, with source port and rate or window. A queue pair carries \
-         one message at a time: the next begins when the one before is acknowledged. Otherwise each message has new ones.",
+        "Two hosts keep their queue pairs from message to message, with source port and rate or window. Messages follow each \
+         other on a queue pair: the next begins when the last byte of the one before has been sent. Otherwise each message has \
+         new ones. Messages of graphs have kept ones anyway (`ordered`).",
     );
     if pairs.mode == QueuePairMode::RoundRobin && !pairs.persistent {
         let hint = "set persistent = true, or queue_pair_mode = \"split\"".to_owned();
