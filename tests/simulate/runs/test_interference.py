@@ -59,7 +59,11 @@ def test_jobs_on_racks_of_their_own_cost_each_other_nothing(tmp_path: Path, bala
     assert max(one.times or 0 for one in found.jobs) > 1.1
     # Eight links up, eight down, both ways round the rings.
     pairs = [(f"leaf{leaf}", f"spine{spine}") for leaf in range(4) for spine in range(2)]
-    assert {one.link for one in found.links or []} == {f"{a}>{b}" for pair in pairs for a, b in (pair, pair[::-1])}
+    every = {f"{a}>{b}" for pair in pairs for a, b in (pair, pair[::-1])}
+    shared = {one.link for one in found.links or []}
+    # Under ECMP each pair of ranks has one path for the whole job, so some links have one job only.
+    assert shared <= every if balance == "ecmp" else shared == every
+    assert shared
 
 
 def test_two_jobs_over_one_link_take_twice_as_long(tmp_path: Path) -> None:
