@@ -57,6 +57,12 @@ pub trait SwitchBalancer {
     /// Whether [`crate::Kind::Probe`] packets are its own, for [`Self::probe`].
     const PROBES: bool = false;
 
+    /// Whether [`Self::choose`] depends on packets by [`Network::selection_hash`] alone, so that switches can be configured
+    /// to hash header fields.
+    fn hashes_headers(&self) -> bool {
+        false
+    }
+
     /// A group was made, or its weights changed: by routing, or because a port of its switch died or came back.
     ///
     /// # Errors
