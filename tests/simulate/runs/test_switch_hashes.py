@@ -121,12 +121,16 @@ def test_every_choice_is_what_the_headers_hash_to(
     for pod in range(pods):
         for j in range(half):
             uplinks[f"agg{pod}.{j}"] = [f"core{j * half + c}" for c in range(half)]
+    aggregations = [name for name in uplinks if name.startswith("agg")]
     scenario = {
         "fabric": {"kind": "fat-tree", "k": pods},
         "routing": {
             "hash": [
-                {"at": tier, "algorithm": algorithm, "offset": offset, "fields": fields}
-                for tier, (algorithm, offset, fields) in tiers.items()
+                {"algorithm": "murmur3"},
+                *(
+                    {"at": at, "algorithm": algorithm, "offset": offset, "fields": fields}
+                    for at, (algorithm, offset, fields) in zip(("leaf", aggregations), tiers.values(), strict=True)
+                ),
             ]
         },
         "transport": transport,
@@ -216,6 +220,18 @@ def test_what_cannot_be_is_refused(tmp_path: Path, key: str, value: str, parts: 
         ab.run(_listed(tmp_path), [(key, value)], runs=tmp_path / "runs", progress=False)
     for part in parts:
         assert part in str(refused.value), refused.value
+
+
+class FirstMember(ab.Scheme):
+    """Decides in place of the tables."""
+
+    def pick(self, packet: ab.Packet, view: ab.View) -> int:
+        return 0
+
+
+def test_schemes_of_ones_own_do_not_hash_headers(tmp_path: Path) -> None:
+    with pytest.raises(AnabranchError, match="does not choose by a hash of header fields"):
+        ab.run(_listed(tmp_path), scheme=FirstMember(), runs=tmp_path / "runs", progress=False)
 
 
 def test_flows_with_ports_have_connections_of_their_own(tmp_path: Path) -> None:
