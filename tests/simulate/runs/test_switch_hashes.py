@@ -222,16 +222,17 @@ def test_what_cannot_be_is_refused(tmp_path: Path, key: str, value: str, parts: 
         assert part in str(refused.value), refused.value
 
 
-class FirstMember(ab.Scheme):
+class ByFlow(ab.Scheme):
     """Decides in place of the tables."""
 
     def pick(self, packet: ab.Packet, view: ab.View) -> int:
-        return 0
+        """Picks by the packet's flow."""
+        return packet.flow % len(view.members)
 
 
 def test_schemes_of_ones_own_do_not_hash_headers(tmp_path: Path) -> None:
     with pytest.raises(AnabranchError, match="does not choose by a hash of header fields"):
-        ab.run(_listed(tmp_path), scheme=FirstMember(), runs=tmp_path / "runs", progress=False)
+        ab.run(_listed(tmp_path), scheme=ByFlow(), runs=tmp_path / "runs", progress=False)
 
 
 def test_flows_with_ports_have_connections_of_their_own(tmp_path: Path) -> None:
