@@ -213,7 +213,7 @@ mod tests {
     }
 
     proptest! {
-        /// By default a switch hashes the five-tuple as the splitting library does.
+        /// The default is the five-tuple, hashed as the splitting library hashes it.
         #[test]
         fn the_default_is_the_five_tuple(header in any_header(), seed: u32) {
             let tuple = FiveTuple::v4(

@@ -55,11 +55,11 @@ struct KeptPair {
     /// State for the next message; none before the first, and while one is being sent.
     kept: Option<Kept>,
     past: Option<Past>,
-    /// What switches hash of its packets, forth and back; none before the first.
+    /// Hashes of its packets, forth and back; none before the first.
     entropies: Option<[u32; 2]>,
 }
 
-/// What a queue pair carried so far, of which captured packets tell.
+/// Messages and packets that a queue pair carried so far, of which captured packets tell.
 #[derive(Clone, Copy)]
 struct Past {
     /// Its name: that of its first connection.
