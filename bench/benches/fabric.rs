@@ -8,7 +8,7 @@ use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Framing, HugePages, Nic, Observe, Progress};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Convention, Published, Sizes};
-use anabranch_traffic::{Flow, Pattern, Start, workload};
+use anabranch_traffic::{Flow, Pattern, Ports, Start, workload};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// The allocator of the extension module.
@@ -29,6 +29,7 @@ fn settings(granularity: Granularity) -> Settings {
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,
+        switch_hashes: Vec::new(),
         end_ps: u64::MAX,
         observe: Observe::default(),
     }
@@ -107,6 +108,7 @@ fn link_changes(criterion: &mut Criterion) {
         path: None,
         job: None,
         transport: 0,
+        ports: Ports::CHOSEN,
     };
     let mut benches = criterion.benchmark_group("link-changes");
     benches.sample_size(10);

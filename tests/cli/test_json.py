@@ -23,7 +23,7 @@ from support.dummy_fabric import PATIENCE_S, dummy_fabric
 from support.dummy_switch import BRIDGE, dummy_switch
 from support.lab_fixture import SCENARIO, need_ovs_lab, new_name
 from support.needs import marks_of
-from support.small_scenario import write_small
+from support.small_scenario import SMALL, write_small
 
 STUDY = """
 name = "two"
@@ -68,11 +68,13 @@ NAMED = {
     "explain": {"steps", "path", "outcome"},
     "lab run": {"run"},
     "plan": {"recipes", "recommended", "refused", "traps"},
+    "ports": {"source_port", "path"},
     "run": {"steps", "steps.parquet", "phases", "cost", "interference"},
     "schemes show": {"schemes"},
 }
 """Other words in a row of the page: keys of what is in a list, and verbs."""
 
+HASHED = '[routing]\nhash = { algorithm = "crc32" }\n[transport]\nkind = "roce"\n'
 GML = "graph [ node [ id 0 ] node [ id 1 ] node [ id 2 ] edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
 WITHOUT_TABLE = {"lab down", "lab up", "mark", "report", "schema", "schemes new", "trace"}
 """Verbs that write files, lines about what they did, or nothing."""
@@ -160,6 +162,7 @@ DOCUMENTS = {
     "lab reproduce": Document("groups", "", ("paper",)),
     "lab run": Document("classes", "slowdown_p50", BRIEFLY, lab_to_run),
     "plan": Document("targets", "recommended", ("--weights", "4,3,2")),
+    "ports": Document("ports", "source_port", ("hashed.toml", "host0", "host2", "--queue-pairs", "2")),
     "remove": Document("lines", "", OF_PLAN),
     "reproduce": Document("claims", "kind", ("paper",)),
     "run": Document("classes", "slowdown_p99", ("small.toml",)),
@@ -214,6 +217,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (group / "expected.toml").write_text(CLAIM)
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "work.goal").write_text(WORK)
+    (tmp_path / "hashed.toml").write_text(SMALL + HASHED)
     (tmp_path / "two.gml").write_text(GML)
     (tmp_path / "tables").mkdir()
     monkeypatch.chdir(tmp_path)

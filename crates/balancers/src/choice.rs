@@ -2,6 +2,7 @@
 
 use crate::granularity::Granularity;
 use crate::load_balancer::{LoadBalancer, Scheme};
+use crate::tables::Planned;
 use crate::tables::WCMP_ENTRIES;
 use crate::tables::planned::{Deficit, HashIntervals, MinMove, ShortestQueue, Wcmp};
 use anabranch_plan::Weighing;
@@ -107,6 +108,21 @@ impl Table {
         Self::DRILL,
     ];
 
+    /// Whether picks depend on the hash ([`crate::Planned::HASHES`]).
+    const fn hashes(self) -> bool {
+        match self {
+            Self::Uniform => <Uniform as Planned>::HASHES,
+            Self::MinMove => MinMove::HASHES,
+            Self::Wcmp { .. } => Wcmp::HASHES,
+            Self::WcmpScoring { .. } | Self::Scoring => <Score16 as Planned>::HASHES,
+            Self::Intervals => HashIntervals::HASHES,
+            Self::Valo => <Score as Planned>::HASHES,
+            Self::Turns { .. } => <Cycle as Planned>::HASHES,
+            Self::Deficit => Deficit::HASHES,
+            Self::ShortestQueue { .. } => ShortestQueue::HASHES,
+        }
+    }
+
     /// Bits of [`capability`] that the table takes.
     fn needs(self) -> u32 {
         match self {
@@ -124,6 +140,13 @@ impl Table {
 }
 
 impl Balancing {
+    /// Whether switches choose by a hash of header fields alone, so that they can be configured to one
+    /// ([`anabranch_sim::SwitchHash`]).
+    #[must_use]
+    pub fn hashes_headers(&self) -> bool {
+        self.scheme.is_tables() && self.granularity == Granularity::Flow && self.table.hashes()
+    }
+
     /// Bits of [`capability`] that this choice takes.
     #[must_use]
     pub fn needs(&self) -> u32 {

@@ -11,7 +11,7 @@ use crate::tables::table::TableBalancer;
 use crate::tables::weighed::{Outside, WeighedBalancer};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{
-    HostBalancer, Outcome, Partition, PartitionedHosts, PartitionedSwitches, Progress, Simulation,
+    Header, HostBalancer, Outcome, Partition, PartitionedHosts, PartitionedSwitches, Progress, Simulation,
     SimulationError, SwitchBalancer, salt,
 };
 use anabranch_split::picks::dre::Estimator;
@@ -46,6 +46,26 @@ pub(crate) fn once<T>(value: T) -> impl FnMut() -> Result<T, SimulationError> {
             )
         })
     }
+}
+
+/// Calls a method for the table of the settings, with the table's parameters and these arguments.
+macro_rules! with_table {
+    ($task:ident, $method:ident $(, $argument:expr)*) => {
+        match $task.settings.balancing.table {
+            Table::Uniform => $task.$method::<Uniform>(|| Ok(()) $(, $argument)*),
+            Table::MinMove => $task.$method::<MinMove>(|| Ok(()) $(, $argument)*),
+            Table::Wcmp { entries } => $task.$method::<Wcmp>(|| Ok(entries) $(, $argument)*),
+            Table::WcmpScoring { entries } => $task.$method::<Score16>(|| Ok(Some(entries)) $(, $argument)*),
+            Table::Intervals => $task.$method::<HashIntervals>(|| Ok(()) $(, $argument)*),
+            Table::Valo => $task.$method::<Score>(|| Ok(()) $(, $argument)*),
+            Table::Scoring => $task.$method::<Score16>(|| Ok(None) $(, $argument)*),
+            Table::Turns { block } => $task.$method::<Cycle>(|| Ok(block) $(, $argument)*),
+            Table::Deficit => $task.$method::<Deficit>(|| Ok(()) $(, $argument)*),
+            Table::ShortestQueue { samples, memory } => {
+                $task.$method::<ShortestQueue>(|| Ok((samples, memory)) $(, $argument)*)
+            }
+        }
+    };
 }
 
 /// One simulation: what runs where, and how it is balanced. [`Task::new`] checks it.
@@ -104,6 +124,9 @@ impl Task<'_> {
     /// # Errors
     /// A fabric that the load balancer does not take, and weights that it cannot hold.
     pub fn simulate(self) -> Result<Outcome, SimulationError> {
+        if !self.settings.switch_hashes.is_empty() && !self.settings.balancing.hashes_headers() {
+            return Err(SimulationError::no_header_hash());
+        }
         match self.settings.balancing.scheme.get() {
             Some(balancer) => balancer.simulate(self),
             None => self.by_tables(None),
@@ -138,20 +161,34 @@ impl Task<'_> {
         hosts: Option<HostMaker<'_>>,
         outside: Option<&Outside<'_>>,
     ) -> Result<Outcome, SimulationError> {
-        match self.settings.balancing.table {
-            Table::Uniform => self.by_table::<Uniform>(|| Ok(()), hosts, outside),
-            Table::MinMove => self.by_table::<MinMove>(|| Ok(()), hosts, outside),
-            Table::Wcmp { entries } => self.by_table::<Wcmp>(|| Ok(entries), hosts, outside),
-            Table::WcmpScoring { entries } => self.by_table::<Score16>(|| Ok(Some(entries)), hosts, outside),
-            Table::Intervals => self.by_table::<HashIntervals>(|| Ok(()), hosts, outside),
-            Table::Valo => self.by_table::<Score>(|| Ok(()), hosts, outside),
-            Table::Scoring => self.by_table::<Score16>(|| Ok(None), hosts, outside),
-            Table::Turns { block } => self.by_table::<Cycle>(|| Ok(block), hosts, outside),
-            Table::Deficit => self.by_table::<Deficit>(|| Ok(()), hosts, outside),
-            Table::ShortestQueue { samples, memory } => {
-                self.by_table::<ShortestQueue>(|| Ok((samples, memory)), hosts, outside)
-            }
+        with_table!(self, by_table, hosts, outside)
+    }
+
+    /// Ports between switches that packets with each of `headers` take when the run begins, by the tables of the settings.
+    /// Nothing for packets that do not arrive.
+    ///
+    /// # Errors
+    /// A load balancer that does not choose by hashes of header fields, and weights that the tables cannot hold.
+    pub fn paths(self, headers: &[Header]) -> Result<Vec<Vec<u32>>, SimulationError> {
+        if !self.settings.balancing.hashes_headers() {
+            return Err(SimulationError::no_header_hash());
         }
+        with_table!(self, walk_table, headers)
+    }
+
+    fn walk_table<S: Planned>(
+        self,
+        mut parameters: impl FnMut() -> Result<S::Parameters, SimulationError>,
+        headers: &[Header],
+    ) -> Result<Vec<Vec<u32>>, SimulationError> {
+        let table = self.table::<S>(parameters()?);
+        anabranch_sim::walk(
+            table,
+            self.settings.balancing.weighing.clone(),
+            self.fabric,
+            self.settings,
+            headers,
+        )
     }
 
     pub(crate) fn by_table<S: Planned>(

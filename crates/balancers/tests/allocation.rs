@@ -8,7 +8,7 @@ use anabranch_balancers::{Balancing, Granularity, Settings, simulate};
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_sim::transport::{Control, Mptcp, Tcp, Transport};
 use anabranch_sim::{Framing, Nic, Observe, Progress};
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, Ports, Start};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -57,6 +57,7 @@ fn cost(size_bytes: u64, subflows: Option<u8>) -> (u64, u64) {
             path: None,
             job: None,
             transport: 0,
+            ports: Ports::CHOSEN,
         })
         .collect();
     let tcp = Tcp {
@@ -78,6 +79,7 @@ fn cost(size_bytes: u64, subflows: Option<u8>) -> (u64, u64) {
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,
+        switch_hashes: Vec::new(),
         end_ps: u64::MAX,
         observe: Observe::default(),
     };

@@ -17,7 +17,7 @@ pub use divisor::gcd;
 pub use groups::{Group, Groups};
 pub use max_flow::{FlowChoice, FlowLink, MaxFlow};
 pub use parts::Parts;
-pub use polarisation::{TierUse, upward_use};
+pub use polarisation::{Probe, TierUse, upward_use};
 pub use selection::selection_hash;
 pub use slices::{
     Residual, SliceOrder, SlicePick, SliceRule, SliceScope, Slices, meter_error_percent, metered_frames,

@@ -28,10 +28,27 @@ impl TierUse {
 const PROBES_PER_LEAF: u32 = 4096;
 const PROBES: u32 = 1 << 21;
 
-/// Sends flows from every leaf to every other up through the fabric, each switch choosing by [`selection_hash`] with
-/// its salt (`salts[node - hosts]`), and counts who is used. Tiers below the top, lowest first.
+/// A flow that is sent to see who is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    /// Leaf that sends it, and leaf that receives it, counted as destinations are.
+    pub leaves: [u32; 2],
+    /// Number among those of its leaf.
+    pub number: u32,
+}
+
+impl Probe {
+    /// Hash by which a switch with this salt selects ideally for it.
+    #[must_use]
+    pub fn ideal_hash(&self, salt: u32) -> u32 {
+        selection_hash(selection_hash(self.number, self.leaves[0]), salt)
+    }
+}
+
+/// Sends flows from every leaf to every other up through the fabric, and counts who is used. `hash` is that of a flow at a
+/// switch, counted from the first. Tiers below the top, lowest first.
 #[must_use]
-pub fn upward_use(fabric: &Fabric, groups: &Groups, salts: &[u32]) -> Vec<TierUse> {
+pub fn upward_use(fabric: &Fabric, groups: &Groups, hash: impl Fn(&Probe, u32) -> u32) -> Vec<TierUse> {
     let mut expected = vec![0.0; fabric.ports().len()];
     let mut carried = vec![0.0; fabric.ports().len()];
     let nodes = fabric.nodes();
@@ -63,11 +80,11 @@ pub fn upward_use(fabric: &Fabric, groups: &Groups, salts: &[u32]) -> Vec<TierUs
         for (destination, probes) in aims {
             // What the hash carries.
             for probe in probes {
-                let entropy = selection_hash(probe, number);
+                let probe = Probe { leaves: [number, destination], number: probe };
                 let mut node = leaf;
                 loop {
                     let up = upward(node, destination);
-                    let hash = selection_hash(entropy, salts[(node - fabric.hosts()) as usize]);
+                    let hash = hash(&probe, node - fabric.hosts());
                     let Some(&port) = up.get(uniform::index(hash, up.len())) else { break };
                     carried[port as usize] += 1.0;
                     node = to(port);

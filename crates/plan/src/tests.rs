@@ -1,6 +1,6 @@
 //! Groups of small fabrics worked out by hand, and polarisation where it is known to happen.
 
-use crate::{Groups, Weighing, upward_use};
+use crate::{Groups, Probe, Weighing, upward_use};
 use anabranch_fabric::topology::{FatTree, LeafSpine};
 use anabranch_fabric::{Fabric, LinkState, Rate};
 
@@ -61,11 +61,10 @@ fn given_weights_are_shared_by_parallel_links() {
 fn one_salt_for_all_idles_the_core_and_salts_of_their_own_do_not() {
     let fabric = FatTree { k: 8, ..FatTree::default() }.build().unwrap();
     let groups = Groups::plan(&fabric, &LinkState::of(&fabric), &Weighing::Equal);
-    let switches = fabric.nodes().len() as u32 - fabric.hosts();
-    let same = upward_use(&fabric, &groups, &vec![7; switches as usize]);
+    let same = upward_use(&fabric, &groups, |probe, _| probe.ideal_hash(7));
     assert!(!same[0].is_polarised(), "leaves are the first to choose: {same:?}");
     // An aggregation sees only the quarter of the hashes that led to it, and all of them choose one core of four.
     assert_eq!(same[1].starved * 4, same[1].next_hops * 3, "{same:?}");
-    let own: Vec<u32> = (0..switches).map(|switch| switch.wrapping_mul(0x9e37_79b9)).collect();
-    assert!(upward_use(&fabric, &groups, &own).iter().all(|tier| tier.starved == 0));
+    let own = |probe: &Probe, switch: u32| probe.ideal_hash(switch.wrapping_mul(0x9e37_79b9));
+    assert!(upward_use(&fabric, &groups, own).iter().all(|tier| tier.starved == 0));
 }

@@ -65,6 +65,9 @@ fn placed(error: FormError, lines: bool) -> FormError {
     FormError { position: Position { line, ..error.position }, ..error }
 }
 
+/// Bound on disjoint paths; for each queue pair, or for all, paths as ports with the source port that leads there.
+type PortPathsRow = (usize, Vec<Vec<(Vec<u32>, u16)>>);
+
 #[pymethods]
 impl Scenario {
     #[new]
@@ -124,6 +127,12 @@ impl Scenario {
     fn named_files(&self) -> Vec<(String, String)> {
         let files = self.resolved.named_files();
         files.into_iter().map(|file| (file.digest.clone().unwrap_or_default(), file.path.clone())).collect()
+    }
+
+    /// Paths that source ports of queue pairs lead to; see `_core.pyi`.
+    fn port_paths(&self, py: Python<'_>, src: u32, dst: u32, queue_pairs: u8) -> PyResult<PortPathsRow> {
+        let paths = py.detach(|| self.resolved.port_paths(src, dst, queue_pairs)).map_err(impossible)?;
+        Ok((paths.disjoint_most, paths.of_queue_pairs))
     }
 
     /// Refuses a scenario that `run` would refuse to simulate.

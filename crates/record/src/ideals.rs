@@ -61,7 +61,7 @@ mod tests {
     use anabranch_fabric::topology::{LeafSpine, LinkSettings};
     use anabranch_sim::transport::QueuePairs;
     use anabranch_sim::transport::roce::Roce;
-    use anabranch_traffic::Start;
+    use anabranch_traffic::{Ports, Start};
 
     const FRAMING: Framing = Framing {
         payload_bytes_max: 1280,
@@ -78,8 +78,16 @@ mod tests {
         let fabric = LeafSpine { host_link, ..LeafSpine::default() }.build().expect("a fabric");
         let queue_pairs = QueuePairs { count: queue_pairs, ..QueuePairs::ONE };
         let transport = Transport::Roce(Roce { queue_pairs, ..Roce::plain() });
-        let flow =
-            Flow { src: 0, dst: 1, size_bytes, start: Start::At(0), path: None, job: None, transport: 0 };
+        let flow = Flow {
+            src: 0,
+            dst: 1,
+            size_bytes,
+            start: Start::At(0),
+            path: None,
+            job: None,
+            transport: 0,
+            ports: Ports::CHOSEN,
+        };
         Ideals::new(&fabric).fct_ps(&fabric, FRAMING, &[transport], &flow)
     }
 

@@ -8,14 +8,17 @@ mod directory;
 mod expected;
 mod fabric_file;
 mod file;
+mod hashes;
 mod identity;
 mod jobs;
 mod keys;
 mod pair;
+mod port_paths;
 mod reference;
 mod resolve;
 mod scenario;
 mod section;
+mod tier;
 mod warnings;
 mod workloads;
 
@@ -25,12 +28,14 @@ pub use file::{Files, NamedFile};
 pub use identity::MODEL_VERSION;
 pub use keys::{every_key, keys_of};
 pub use pair::plan_pair;
+pub use port_paths::PortPaths;
 pub use reference::{Parameter, reference, scheme_parameters, transport_parameters};
 pub use resolve::Resolved;
 pub use scenario::Scenario;
 pub use section::change::{Alteration, Effect};
 pub use section::fabric::Shape;
 pub use section::graph::{EdgeSetting, GraphSetting};
+pub use section::hash::{HashSetting, Seed};
 pub use section::host::HostSetting;
 pub use section::measure::Measure;
 pub use section::record::Record;
@@ -38,4 +43,4 @@ pub use section::routing::{Routing, Weights};
 pub use section::traffic::{
     Amount, CollectiveName, Demand, Rate, SizeSource, SizesSetting, Traffic, Training, WorkSetting,
 };
-pub use warnings::tier_name;
+pub use tier::tier_name;

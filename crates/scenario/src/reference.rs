@@ -111,7 +111,7 @@ pub struct Parameter {
 /// names have none.
 #[must_use]
 pub fn scheme_parameters(balance: &str) -> Vec<Parameter> {
-    const COMMON: [&str; 6] = ["balance", "granularity", "weights", "table", "delay", "mutation"];
+    const COMMON: [&str; 7] = ["balance", "granularity", "weights", "table", "delay", "mutation", "hash"];
     let Some(descriptor) = registry::find(balance) else { return Vec::new() };
     let scenario = Scenario { routing: Routing::of(descriptor), ..Scenario::named("scenario") };
     rows(&scenario)
@@ -119,7 +119,8 @@ pub fn scheme_parameters(balance: &str) -> Vec<Parameter> {
         .filter_map(|Row { path, wants, default, meaning }| {
             let key = path.strip_prefix("routing.")?;
             let Wants::Value(wants) = wants else { return None };
-            (!COMMON.contains(&key)).then(|| Parameter { key: key.to_owned(), wants, default, meaning })
+            let top = key.split('.').next().unwrap_or(key);
+            (!COMMON.contains(&top)).then(|| Parameter { key: key.to_owned(), wants, default, meaning })
         })
         .collect()
 }

@@ -1,6 +1,7 @@
 //! From names to numbers: what a scenario means on its fabric.
 
 use crate::directory::Directory;
+use crate::hashes::switch_hashes;
 use crate::section::change::{Alteration, Effect};
 use crate::section::fabric::Built;
 use crate::section::record::Record;
@@ -9,7 +10,7 @@ use crate::section::stop;
 use crate::section::traffic::{Demand, SizeSource};
 use crate::workloads::{Workloads, traffic_error};
 use crate::{Files, NamedFile, Scenario, Shape, expected, identity};
-use anabranch_balancers::{Balancing, Settings};
+use anabranch_balancers::{Balancing, Build, Descriptor, Settings, registry};
 use anabranch_fabric::{Change, Fabric, LinkState, What};
 use anabranch_form::FormError;
 use anabranch_form::unit::{Named, Time, Unit};
@@ -74,6 +75,18 @@ impl Scenario {
             table: self.routing.table,
             scheme: self.routing.scheme.clone(),
         };
+        let switch_hashes = switch_hashes(&self.routing.hashes, &fabric, &transports, self.seed)?;
+        if let Some(first) = self.routing.hashes.first()
+            && !balancing.hashes_headers()
+        {
+            return Err(first.origin.error(
+                &format!(
+                    "{}: the load balancer does not choose by a hash of header fields alone",
+                    first.origin.path.trim_end_matches('.')
+                ),
+                format!("choose one of {}, or leave the hash out", hashing_balancers().join(", ")),
+            ));
+        }
         if let Some(mutation) = self.routing.mutation {
             mutation.apply(&mut balancing);
         }
@@ -86,6 +99,7 @@ impl Scenario {
             framing: self.framing,
             changes,
             routing_delay_ps: self.routing.delay_ps,
+            switch_hashes,
             end_ps: self.end_ps.unwrap_or(0),
             observe: Observe { measure: self.measure.window(), ..observe(&directory, &self.record)? },
         };
@@ -225,6 +239,17 @@ impl Resolved {
     pub fn identity(&self) -> String {
         identity::identity(&self.to_toml())
     }
+}
+
+/// Names of the load balancers that choose by a hash of header fields alone.
+fn hashing_balancers() -> Vec<&'static str> {
+    let hashes = |descriptor: &&Descriptor| match descriptor.build {
+        Build::Tables(granularity, table) => {
+            Balancing { granularity, table, ..Balancing::ECMP }.hashes_headers()
+        }
+        Build::Scheme(_) => false,
+    };
+    registry::all().filter(hashes).map(|descriptor| descriptor.name).collect()
 }
 
 fn weighing(directory: &Directory<'_>, weights: &Weights) -> Result<Weighing, FormError> {

@@ -1,31 +1,21 @@
 //! Warnings about a scenario, for its user to read before it runs.
 
 use crate::Resolved;
+use crate::section::traffic::Demand;
+use crate::tier::tier_name;
 use anabranch_balancers::{Granularity, Mutation};
 use anabranch_fabric::{Fabric, LinkState, Marking, NextHops, Tier};
 use anabranch_form::unit::{Time, Unit};
-use anabranch_plan::{Groups, TierUse, upward_use};
+use anabranch_plan::{Groups, Probe, TierUse, upward_use};
 use anabranch_sim::transport::Transport;
-use anabranch_sim::{horizon_ps, salt};
+use anabranch_sim::{Header, horizon_ps, salt};
+use anabranch_split::picks::{mix, uniform};
 use anabranch_traffic::sizes::{Convention, Sizes};
 use anabranch_traffic::workload::{Arrivals, Poisson};
-use anabranch_traffic::{Flow, FlowSource, TierLoad, Workload};
+use anabranch_traffic::{Flow, FlowSource, Ports, TierLoad, Workload};
 
 /// Largest load without a warning: a little above the capacity is how papers show what a full fabric does.
 const LOAD_UNREMARKED_MAX: f64 = 1.2;
-
-/// A tier as columns name it: the highest is `spine` in every fabric.
-#[must_use]
-pub fn tier_name(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Host => "host",
-        Tier::Server => "server",
-        Tier::Nic => "nic",
-        Tier::Leaf => "leaf",
-        Tier::Aggregation => "aggregation",
-        Tier::Spine => "spine",
-    }
-}
 
 /// A tier as people call it: what stands above aggregation switches is the core.
 fn tier_word(fabric: &Fabric, tier: Tier) -> &'static str {
@@ -47,6 +37,7 @@ impl Resolved {
         warnings.extend(self.beyond_the_clock());
         warnings.extend(overloads(self.fabric(), offered));
         warnings.extend(self.polarised());
+        warnings.extend(self.unread_ports(flows));
         warnings.extend(self.unmarked());
         for workload in self.workloads() {
             if let Workload::Graph(job) = workload {
@@ -174,19 +165,71 @@ impl Resolved {
         if !by_flow || !fabric.nodes().iter().any(|node| node.tier == Tier::Aggregation) {
             return Vec::new();
         }
-        let switches = fabric.nodes().len() as u32 - fabric.hosts();
-        let salts: Vec<u32> = (0..switches).map(|switch| salt(settings.seed, switch)).collect();
         let groups = Groups::plan(fabric, &LinkState::of(fabric), &settings.balancing.weighing);
+        let mut hosts = vec![Vec::new(); groups.leaves.len()];
+        for host in 0..fabric.hosts() {
+            if let Ok(leaf) = groups.leaves.binary_search(&fabric.leaf_of(host)) {
+                hosts[leaf].push(host);
+            }
+        }
+        let transport = &settings.transports[0];
+        let hash = |probe: &Probe, switch: u32| {
+            let configured = settings.switch_hashes.get(switch as usize).copied().flatten();
+            match configured {
+                Some(hash) => hash.of(&self.header_of(probe, &hosts, transport)),
+                None => probe.ideal_hash(salt(settings.seed, switch)),
+            }
+        };
+        let cause = if settings.switch_hashes.is_empty() {
+            "the switches before them choose by the same hash"
+        } else {
+            "the hashes of routing.hash do not tell apart there what the switches before them send"
+        };
         let sentence = |used: &TierUse| {
             format!(
-                "{}: {} of {} next hops upwards carry less than half of their share: the switches before them choose \
-                 by the same hash (polarisation)",
+                "{}: {} of {} next hops upwards carry less than half of their share: {cause} (polarisation)",
                 tier_word(fabric, used.tier),
                 used.starved,
                 used.next_hops
             )
         };
-        upward_use(fabric, &groups, &salts).iter().filter(|used| used.is_polarised()).map(sentence).collect()
+        upward_use(fabric, &groups, hash).iter().filter(|used| used.is_polarised()).map(sentence).collect()
+    }
+
+    /// Header of a flow between any hosts of two leaves, from any port and to any queue pair.
+    fn header_of(&self, probe: &Probe, hosts: &[Vec<u32>], transport: &Transport) -> Header {
+        let mut state = probe.ideal_hash(probe.leaves[1]);
+        let mut below = |bound: usize| {
+            state = mix::finalise(mix::absorb(state, 1));
+            uniform::index(state, bound)
+        };
+        let [source, destination] = probe.leaves.map(|leaf| {
+            let hosts = &hosts[leaf as usize];
+            hosts[below(hosts.len())]
+        });
+        let source_port = 49_152 + below(1 << 14) as u16;
+        let queue_pair = below(1 << 24) as u32;
+        Header::of(transport, [source, destination], source_port, queue_pair)
+    }
+
+    /// Ports of flows and queue pairs that nothing reads, since switches hash ideally.
+    fn unread_ports(&self, flows: &impl FlowSource) -> Option<String> {
+        let settings = self.settings();
+        let listed =
+            self.scenario().traffic.iter().any(|traffic| matches!(traffic.demand, Demand::FlowList(_)));
+        let has_ports = |transport: &Transport| {
+            transport.queue_pairs().is_some_and(|pairs| !pairs.source_ports.as_slice().is_empty())
+        };
+        let what = if settings.transports.iter().any(has_ports) {
+            "source_ports"
+        } else if listed && flows.pass().any(|flow| flow.ports != Ports::CHOSEN) {
+            "src_port and dst_port of the flow list"
+        } else {
+            return None;
+        };
+        settings.switch_hashes.is_empty().then(|| {
+            format!("{what}: nothing reads them, since switches hash ideally; add [[routing.hash]] to hash header fields")
+        })
     }
 
     fn unmarked(&self) -> Option<String> {

@@ -1,8 +1,9 @@
 //! Flows and settings against the fabric, before anything runs.
 
+use crate::transport::Transport;
 use crate::{Settings, SimulationError, check_switches};
 use anabranch_fabric::{Fabric, What};
-use anabranch_traffic::{Flow, FlowSource, PlacedWork, Start};
+use anabranch_traffic::{Flow, FlowSource, PlacedWork, Ports, Start};
 use anabranch_work::Act;
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ pub fn check<B>(
     settings: &Settings<B>,
 ) -> Result<(), SimulationError> {
     for (index, flow) in flows.pass().enumerate() {
-        check_flow(fabric, index, &flow, settings.transports.len())?;
+        check_flow(fabric, index, &flow, &settings.transports)?;
     }
     let outline = flows.outline();
     if !outline.in_order {
@@ -42,6 +43,13 @@ pub fn check<B>(
                 format!("give a payload from 1 to {most} bytes, the framing's"),
             ));
         }
+    }
+    let switches = fabric.nodes().len() - fabric.hosts() as usize;
+    if !settings.switch_hashes.is_empty() && settings.switch_hashes.len() != switches {
+        return Err(SimulationError::new(
+            format!("switch_hashes: {} for {switches} switches", settings.switch_hashes.len()),
+            "give one for each switch, or none",
+        ));
     }
     let ports = fabric.ports().len() as u32;
     let observe = &settings.observe;
@@ -83,7 +91,12 @@ pub fn check<B>(
     Ok(())
 }
 
-fn check_flow(fabric: &Fabric, index: usize, flow: &Flow, transports: usize) -> Result<(), SimulationError> {
+fn check_flow(
+    fabric: &Fabric,
+    index: usize,
+    flow: &Flow,
+    transports: &[Transport],
+) -> Result<(), SimulationError> {
     let hosts = fabric.hosts();
     if flow.src >= hosts || flow.dst >= hosts || flow.src == flow.dst {
         return Err(SimulationError::new(
@@ -97,10 +110,24 @@ fn check_flow(fabric: &Fabric, index: usize, flow: &Flow, transports: usize) -> 
             "give every flow at least one byte",
         ));
     }
-    if usize::from(flow.transport) >= transports {
+    let Some(transport) = transports.get(usize::from(flow.transport)) else {
         return Err(SimulationError::new(
-            format!("flow {index}: transport {} of {transports}", flow.transport),
+            format!("flow {index}: transport {} of {}", flow.transport, transports.len()),
             "name a transport of the list, counted from 0",
+        ));
+    };
+    if flow.ports.destination.is_some() && transport.queue_pairs().is_some() {
+        return Err(SimulationError::new(
+            format!("flow {index}: it is given a destination port, and RDMA has one of its own"),
+            "leave out dst_port",
+        ));
+    }
+    if flow.ports != Ports::CHOSEN && transport.keeps_connections() {
+        return Err(SimulationError::new(
+            format!(
+                "flow {index}: it is given ports, but its hosts keep their connections from flow to flow"
+            ),
+            "leave out src_port and dst_port, or set persistent = false; queue pairs that are kept have source_ports",
         ));
     }
     if matches!(flow.start, Start::After { flow: awaited, .. } if awaited as usize >= index) {

@@ -13,6 +13,15 @@ pub struct SimulationError {
 }
 
 impl SimulationError {
+    /// Switches are configured to hash header fields, and the load balancer does not choose by them.
+    #[must_use]
+    pub fn no_header_hash() -> Self {
+        Self::new(
+            "hash: the load balancer does not choose by a hash of header fields alone",
+            "choose one that does, such as ecmp, or leave the hash out",
+        )
+    }
+
     /// An error from its two halves.
     pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { problem: problem.into(), hint: hint.into() }

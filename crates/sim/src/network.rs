@@ -9,6 +9,7 @@ use crate::card::{Arrived, Cards, Owner, Turns};
 use crate::classed::Classed;
 use crate::door::HostBalancer;
 use crate::flow_record::Fate;
+use crate::headers::Headers;
 use crate::port::{EgressPort, Verdict};
 use crate::queue::{self, EventQueue, NEVER_PS};
 use crate::slab::{PacketId, Slab};
@@ -106,6 +107,8 @@ pub struct Network {
     /// Messages that load balancers sent, and the bytes of frames by which those between switches arrived, link by link.
     pub(crate) probes: u64,
     pub(crate) probe_link_bytes: u64,
+    /// Header fields of connections, where switches hash them.
+    pub(crate) headers: Option<Box<Headers>>,
     /// What packets carry of the ports that sent them, where a transport reads it.
     pub(crate) telemetry: Option<Box<Telemetry>>,
     /// Network cards of hosts, where they are fair.
@@ -165,6 +168,7 @@ impl Network {
             blackholed: 0,
             probes: 0,
             probe_link_bytes: 0,
+            headers: None,
             telemetry: None,
             cards,
             host_balancer: None,
@@ -242,7 +246,8 @@ impl Network {
         if egress.marked_packets() != marked_before {
             recorder.note(EventKind::Marked, self.now_ps, Some(port), packet);
         }
-        recorder.capture(port, egress.last_start_ps(), packet);
+        let header = self.headers.as_ref().and_then(|headers| headers.of_packet(packet));
+        recorder.capture(port, egress.last_start_ps(), packet, header);
         self.attention |= recorder.has_unnamed();
     }
 

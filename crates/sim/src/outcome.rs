@@ -1,7 +1,7 @@
 //! Results of a simulation.
 
 use crate::transport::Carrier;
-use crate::{FlowRecord, Kind, Packet};
+use crate::{FlowRecord, Header, Kind, Packet};
 
 /// Nodes of a workload graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,6 +127,8 @@ pub struct CapturedPacket {
     pub flow: u32,
     /// What its headers are made of besides.
     pub carrier: Carrier,
+    /// Header fields that it was hashed by, where switches are configured to hash them.
+    pub header: Option<Header>,
 }
 
 /// What an event did to a packet.

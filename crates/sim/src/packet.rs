@@ -195,7 +195,8 @@ pub struct Packet {
     pub connection: u32,
     /// Host that receives.
     pub destination: u32,
-    /// Value of the header fields that switches hash: same value, same path.
+    /// Value of the header fields that switches hash: same value, same path. Where switches are configured to hash header
+    /// fields, the number of its header.
     pub entropy: u32,
     /// Stack of choices, eight bits each, lowest first: one is taken off at each switch that has a choice.
     pub labels: u32,

@@ -1,7 +1,7 @@
 //! Settings of a simulation, besides its fabric and its flows.
 
 use crate::transport::Transport;
-use crate::{Framing, Nic};
+use crate::{Framing, Nic, SwitchHash};
 use anabranch_fabric::Change;
 use anabranch_traffic::PlacedWork;
 
@@ -24,6 +24,8 @@ pub struct Settings<B> {
     pub changes: Vec<Change>,
     /// Time from a change to the other switches' knowing of it, in picoseconds. The switch at the port knows at once.
     pub routing_delay_ps: u64,
+    /// Hash of each switch's configuration, by switch, and nothing for those that hash ideally. Empty: all do.
+    pub switch_hashes: Vec<Option<SwitchHash>>,
     /// End of the simulation, in picoseconds, if flows have not ended it before.
     pub end_ps: u64,
     /// Records to write during the run.

@@ -7,12 +7,14 @@ use crate::door::HostBalancer;
 use crate::door::SwitchBalancer;
 use crate::flow_record::Fate;
 use crate::forwarding::{Forwarding, Step};
+use crate::headers::Headers;
 use crate::hosts::Hosts;
 use crate::network::{Network, source};
 use crate::pinning::pin;
 use crate::queue::NEVER_PS;
 use crate::timers::Timer;
 use crate::transport::Transport;
+use crate::walk::check_hashes;
 use crate::{Kind, Outcome, PortRecord, Progress, QueueSample, Settings, SimulationError, Totals};
 use anabranch_fabric::{Fabric, LinkState, What};
 use anabranch_plan::Weighing;
@@ -89,10 +91,13 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         flows: &'a dyn FlowSource,
         settings: &Settings<C>,
     ) -> Result<Self, SimulationError> {
+        check_hashes(&balancer, host.as_deref(), settings)?;
         let forwarding = Forwarding::new(fabric, weighing, balancer)?;
         let mut network = Network::new(fabric, settings.framing, &settings.nic, settings.seed);
         network.host_balancer = host;
         network.telemetry = settings.transports.iter().any(Transport::reads_telemetry).then(Box::default);
+        network.headers = (!settings.switch_hashes.is_empty())
+            .then(|| Box::new(Headers::new(settings.switch_hashes.clone(), settings.seed)));
         network.record(&settings.observe);
         let hosts = Hosts::new(fabric, flows, pin(fabric, flows)?, settings);
         Ok(Self {
@@ -230,15 +235,15 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             self.hosts.deliver(id, &mut self.network);
             return;
         }
-        let packet = self.network.packets.get(id);
-        if !self.blackholes.is_empty()
-            && u64::from(mix::finalise(packet.entropy ^ node))
-                < self.blackholes[(node - self.hosts_count) as usize]
-        {
-            self.network.blackhole(id);
-            return;
+        if !self.blackholes.is_empty() {
+            let hash = mix::finalise(self.network.ideal_entropy(id) ^ node);
+            if u64::from(hash) < self.blackholes[(node - self.hosts_count) as usize] {
+                self.network.blackhole(id);
+                return;
+            }
         }
         let switch = node - self.hosts_count;
+        let packet = self.network.packets.get(id);
         if B::PROBES && packet.kind == Kind::Probe {
             self.network.probe_link_bytes += u64::from(packet.frame_bytes);
             self.forwarding.probe(switch, port as u32, id, &mut self.network);

@@ -1,6 +1,6 @@
 //! Connections of a capture as flows between hosts.
 
-use crate::{Connections, Direction, Flow, Start, TrafficError};
+use crate::{Connections, Direction, Flow, Ports, Start, TrafficError};
 use anabranch_fabric::Fabric;
 use std::collections::HashMap;
 
@@ -69,6 +69,7 @@ pub fn capture_flows(
             path: None,
             job: None,
             transport,
+            ports: Ports::CHOSEN,
         });
     }
     if flows.is_empty() {

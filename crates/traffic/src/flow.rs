@@ -1,5 +1,7 @@
 //! Flow: the unit that a simulation carries from one host to another.
 
+use std::num::NonZeroU16;
+
 /// Start of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -28,6 +30,20 @@ pub enum Start {
     },
 }
 
+/// Ports of a flow's first connection. Those that are not given its hosts choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ports {
+    /// Source port; further connections of the flow have those after it.
+    pub source: Option<NonZeroU16>,
+    /// Destination port.
+    pub destination: Option<NonZeroU16>,
+}
+
+impl Ports {
+    /// None is given.
+    pub const CHOSEN: Self = Self { source: None, destination: None };
+}
+
 /// One flow. Its identity is its index in the list that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
@@ -46,4 +62,6 @@ pub struct Flow {
     pub job: Option<u32>,
     /// Index into the simulation's list of transports.
     pub transport: u8,
+    /// Ports, which count where switches are configured to hash header fields.
+    pub ports: Ports,
 }

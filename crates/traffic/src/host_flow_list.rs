@@ -1,18 +1,19 @@
 //! Flows between hosts as CSV: a list given to one simulator can be given to another.
 
 use crate::csv_rows::{CsvError, CsvRows, Fault};
-use crate::{Flow, Start, TrafficError};
+use crate::{Flow, Ports, Start, TrafficError};
 use anabranch_fabric::Fabric;
 use csv::StringRecord;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
+use std::num::NonZeroU16;
 
 /// Form of a list, as errors describe it.
-const FORM: &str =
-    "begin the list with the line id,src,dst,size_bytes,start_ns and, if flows are pinned, path";
+const FORM: &str = "begin the list with the line id,src,dst,size_bytes,start_ns and, if flows are pinned, path; if ports are \
+                    given, src_port and dst_port";
 
 /// Columns that a list may have.
-const NAMES: [&str; 6] = ["id", "src", "dst", "size_bytes", "start_ns", "path"];
+const NAMES: [&str; 8] = ["id", "src", "dst", "size_bytes", "start_ns", "path", "src_port", "dst_port"];
 
 /// Positions of the columns.
 struct Columns {
@@ -22,11 +23,13 @@ struct Columns {
     size_bytes: usize,
     start_ns: usize,
     path: Option<usize>,
+    src_port: Option<usize>,
+    dst_port: Option<usize>,
 }
 
 /// Reads flows between hosts of `fabric`, each by its number or its name. `id` counts the rows from 0, because it names the flow
-/// in results. `start_ns` may have up to three decimals, which are picoseconds. `path` may be empty; without it flows
-/// are not pinned. Lines that start with `#` are comments. All flows get the given transport. `file` names the input in errors.
+/// in results. `start_ns` may have up to three decimals, which are picoseconds. `path`, `src_port` and `dst_port` may be empty;
+/// without them flows are not pinned, and hosts choose their ports. Lines that start with `#` are comments. All flows get the given transport. `file` names the input in errors.
 ///
 /// # Errors
 /// Refuses a header without these columns, with one twice or with another, which would be a setting that nothing heeds; a
@@ -46,6 +49,8 @@ pub fn read_host_flows<C: Default + Extend<Flow>>(
         size_bytes: required("size_bytes")?,
         start_ns: required("start_ns")?,
         path: rows.column("path"),
+        src_port: rows.column("src_port"),
+        dst_port: rows.column("dst_port"),
     };
     if let Some(fault) = stray_column(rows.header()) {
         return Err(rows.fault(fault));
@@ -139,8 +144,20 @@ impl Columns {
                 Some(number(row, column, "path", hint, u32::MAX.into())? as u32)
             }
         };
+        let port = |column: Option<usize>, name| match column.filter(|&column| !row[column].is_empty()) {
+            None => Ok(None),
+            Some(column) => {
+                let hint = "give a port from 1 to 65535, or leave it empty";
+                match number(row, column, name, hint, u16::MAX.into())? {
+                    0 => Err((format!("column `{name}`: `0`"), hint.to_string())),
+                    port => Ok(NonZeroU16::new(port as u16)),
+                }
+            }
+        };
+        let ports =
+            Ports { source: port(self.src_port, "src_port")?, destination: port(self.dst_port, "dst_port")? };
         let start = Start::At(picoseconds(&row[self.start_ns])?);
-        Ok(Flow { src, dst, size_bytes, start, path, job: None, transport })
+        Ok(Flow { src, dst, size_bytes, start, path, job: None, transport, ports })
     }
 }
 
@@ -166,13 +183,23 @@ fn picoseconds(text: &str) -> Result<u64, Fault> {
     })
 }
 
-/// Writes flows in the form of [`read_host_flows`]; the column `path` only if a flow is pinned.
+/// Writes flows in the form of [`read_host_flows`]; the columns `path` and those of ports only if a flow has any.
 ///
 /// # Errors
 /// Fails at a flow that waits for another, because its start is unknown before it is simulated, and at a failing disk.
 pub fn write_host_flows(flows: &[Flow], output: &mut impl Write) -> io::Result<()> {
-    let pinned = flows.iter().any(|flow| flow.path.is_some());
-    writeln!(output, "id,src,dst,size_bytes,start_ns{}", if pinned { ",path" } else { "" })?;
+    let optional = |flow: &Flow| -> [Option<u32>; 3] {
+        let ports =
+            [flow.ports.source, flow.ports.destination].map(|port| port.map(|port| port.get().into()));
+        [flow.path, ports[0], ports[1]]
+    };
+    let is_written: [bool; 3] =
+        std::array::from_fn(|at| flows.iter().any(|flow| optional(flow)[at].is_some()));
+    write!(output, "id,src,dst,size_bytes,start_ns")?;
+    for (name, _) in NAMES[5..].iter().zip(is_written).filter(|&(_, is_written)| is_written) {
+        write!(output, ",{name}")?;
+    }
+    writeln!(output)?;
     for (id, flow) in flows.iter().enumerate() {
         let Start::At(at_ps) = flow.start else {
             let error = TrafficError::new(
@@ -185,11 +212,13 @@ pub fn write_host_flows(flows: &[Flow], output: &mut impl Write) -> io::Result<(
         if at_ps % 1000 != 0 {
             write!(output, ".{:03}", at_ps % 1000)?;
         }
-        match flow.path {
-            Some(path) => writeln!(output, ",{path}")?,
-            None if pinned => writeln!(output, ",")?,
-            None => writeln!(output)?,
+        for (value, _) in optional(flow).into_iter().zip(is_written).filter(|&(_, is_written)| is_written) {
+            write!(output, ",")?;
+            if let Some(value) = value {
+                write!(output, "{value}")?;
+            }
         }
+        writeln!(output)?;
     }
     Ok(())
 }
@@ -221,6 +250,7 @@ mod tests {
             path,
             job: None,
             transport: 0,
+            ports: Ports::CHOSEN,
         };
         assert_eq!(flows, [flow(3, 4, 1000, 12_000, None), flow(7, 0, 1, 3_250, Some(2))]);
     }
@@ -257,13 +287,26 @@ mod tests {
             ("Path", "flows.csv:1: column `Path` is unknown; write it `path`"),
             (
                 "prio",
-                "flows.csv:1: column `prio` is unknown; leave it out; columns are id, src, dst, size_bytes, start_ns, path",
+                "flows.csv:1: column `prio` is unknown; leave it out; columns are id, src, dst, size_bytes, start_ns, path, src_port, dst_port",
             ),
             ("dst", "flows.csv:1: column `dst` stands twice; keep one of the two"),
         ] {
             let error =
                 read(&format!("id,src,dst,size_bytes,start_ns,{column}\n0,0,2,1000,0,1\n")).unwrap_err();
             assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn ports_are_given_or_left_to_hosts() {
+        let list =
+            |ports: &str| format!("id,src,dst,size_bytes,start_ns,src_port,dst_port\n0,0,1,1,0,{ports}\n");
+        let [source, destination] = [49_152, 4791].map(NonZeroU16::new);
+        assert_eq!(read(&list("49152,4791")).unwrap()[0].ports, Ports { source, destination });
+        assert_eq!(read(&list(",4791")).unwrap()[0].ports, Ports { source: None, destination });
+        for wrong in ["0,", ",0", "65536,", "x,"] {
+            let error = read(&list(wrong)).unwrap_err().to_string();
+            assert!(error.contains("_port`: `") && error.contains("from 1 to 65535"), "{error}");
         }
     }
 
@@ -278,11 +321,11 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(
-            rows in proptest::collection::vec((0u32..8, 1u32..8, 1u64.., 0u64.., any::<Option<u32>>()), 1..20)
+            rows in proptest::collection::vec((0u32..8, 1u32..8, 1u64.., 0u64.., any::<(Option<u32>, Option<NonZeroU16>, Option<NonZeroU16>)>()), 1..20)
         ) {
             let flows: Vec<Flow> = rows
                 .into_iter()
-                .map(|(src, step, size_bytes, at_ps, path)| Flow {
+                .map(|(src, step, size_bytes, at_ps, (path, source, destination))| Flow {
                     src,
                     dst: (src + step) % 8,
                     size_bytes,
@@ -290,6 +333,7 @@ mod tests {
                     path,
                     job: None,
                     transport: 0,
+                    ports: Ports { source, destination },
                 })
                 .collect();
             let mut text = Vec::new();

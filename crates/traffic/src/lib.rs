@@ -28,7 +28,7 @@ pub use capture_flows::{CaptureFlows, capture_flows};
 pub use connections::{Connections, Direction};
 pub use csv_rows::CsvError;
 pub use drawn_flows::{DrawnFlows, DrawnPass};
-pub use flow::{Flow, Start};
+pub use flow::{Flow, Ports, Start};
 pub use flow_list::FlowListReader;
 pub use flow_source::{FlowSource, Outline};
 pub use host_flow_list::{read_host_flows, write_host_flows};

@@ -1,6 +1,7 @@
 //! Lists of flows in few bytes: eight for a short flow that begins soon after the one before it.
 
-use crate::{Flow, Start};
+use crate::{Flow, Ports, Start};
+use std::num::NonZeroU16;
 
 /// List of flows, packed: each says only how it differs from what most flows are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,7 @@ mod has {
     /// It begins before the flow that begins at a time before it in the list.
     pub(super) const EARLIER: u8 = 32;
     pub(super) const READY: u8 = 64;
+    pub(super) const PORTS: u8 = 128;
 }
 
 impl PackedFlows {
@@ -53,6 +55,7 @@ impl PackedFlows {
         set(has::AFTER_FLOW, matches!(flow.start, Start::After { .. }));
         set(has::AFTER_JOB, matches!(flow.start, Start::AfterJob { .. }));
         set(has::READY, matches!(flow.start, Start::Ready { .. }));
+        set(has::PORTS, flow.ports != Ports::CHOSEN);
         set(has::EARLIER, matches!(flow.start, Start::At(at_ps) if at_ps < self.before.at_ps));
         self.bytes.push(flags);
         self.number(flow.src.into());
@@ -76,6 +79,12 @@ impl PackedFlows {
         if flow.transport != self.before.transport {
             self.bytes.push(flow.transport);
             self.before.transport = flow.transport;
+        }
+        if flow.ports != Ports::CHOSEN {
+            let Ports { source, destination } = flow.ports;
+            for port in [source, destination] {
+                self.number(port.map_or(0, NonZeroU16::get).into());
+            }
         }
         self.len += 1;
     }
@@ -123,11 +132,11 @@ impl PackedReader {
         let bytes = &list.bytes[..];
         let flags = *bytes.get(self.at)?;
         self.at += 1;
-        let mut number = || {
+        let number = |at: &mut usize| {
             let (mut number, mut shift) = (0, 0);
             loop {
-                let byte = bytes[self.at];
-                self.at += 1;
+                let byte = bytes[*at];
+                *at += 1;
                 number |= u64::from(byte & 0x7f) << shift;
                 if byte < 0x80 {
                     return number;
@@ -135,26 +144,33 @@ impl PackedReader {
                 shift += 7;
             }
         };
-        let (src, dst, size_bytes) = (number() as u32, number() as u32, number());
+        let (src, dst, size_bytes) =
+            (number(&mut self.at) as u32, number(&mut self.at) as u32, number(&mut self.at));
         let start = if flags & has::AFTER_FLOW != 0 {
-            Start::After { flow: number() as u32, delay_ps: number() }
+            Start::After { flow: number(&mut self.at) as u32, delay_ps: number(&mut self.at) }
         } else if flags & has::AFTER_JOB != 0 {
-            Start::AfterJob { job: number() as u32, delay_ps: number() }
+            Start::AfterJob { job: number(&mut self.at) as u32, delay_ps: number(&mut self.at) }
         } else if flags & has::READY != 0 {
-            Start::Ready { work: number() as u32, node: number() as u32 }
+            Start::Ready { work: number(&mut self.at) as u32, node: number(&mut self.at) as u32 }
         } else {
-            let apart_ps = number();
+            let apart_ps = number(&mut self.at);
             let at_ps = &mut self.before.at_ps;
             *at_ps = if flags & has::EARLIER == 0 { *at_ps + apart_ps } else { *at_ps - apart_ps };
             Start::At(*at_ps)
         };
-        let path = (flags & has::PATH != 0).then(|| number() as u32);
-        let job = (flags & has::JOB != 0).then(|| number() as u32);
+        let path = (flags & has::PATH != 0).then(|| number(&mut self.at) as u32);
+        let job = (flags & has::JOB != 0).then(|| number(&mut self.at) as u32);
         if flags & has::OTHER_TRANSPORT != 0 {
             self.before.transport = bytes[self.at];
             self.at += 1;
         }
-        Some(Flow { src, dst, size_bytes, start, path, job, transport: self.before.transport })
+        let ports = if flags & has::PORTS == 0 {
+            Ports::CHOSEN
+        } else {
+            let [source, destination] = [(); 2].map(|()| NonZeroU16::new(number(&mut self.at) as u16));
+            Ports { source, destination }
+        };
+        Some(Flow { src, dst, size_bytes, start, path, job, transport: self.before.transport, ports })
     }
 }
 
@@ -171,8 +187,11 @@ mod tests {
             any::<(u32, u64)>().prop_map(|(job, delay_ps)| Start::AfterJob { job, delay_ps }),
             any::<(u32, u32)>().prop_map(|(work, node)| Start::Ready { work, node }),
         ];
-        (any::<(u32, u32, u64)>(), start, any::<(Option<u32>, Option<u32>, u8)>()).prop_map(
-            |((src, dst, size_bytes), start, (path, job, transport))| Flow {
+        let ports = any::<(Option<NonZeroU16>, Option<NonZeroU16>)>()
+            .prop_map(|(source, destination)| Ports { source, destination });
+        let ports = prop_oneof![Just(Ports::CHOSEN), ports];
+        (any::<(u32, u32, u64)>(), start, any::<(Option<u32>, Option<u32>, u8)>(), ports).prop_map(
+            |((src, dst, size_bytes), start, (path, job, transport), ports)| Flow {
                 src,
                 dst,
                 size_bytes,
@@ -180,6 +199,7 @@ mod tests {
                 path,
                 job,
                 transport,
+                ports,
             },
         )
     }
@@ -204,6 +224,7 @@ mod tests {
             path: None,
             job: None,
             transport: 0,
+            ports: Ports::CHOSEN,
         };
         let packed: PackedFlows = (0..1000).map(flow).collect();
         assert!(packed.bytes.len() <= 8000, "{} bytes", packed.bytes.len());

@@ -4,7 +4,6 @@ use crate::Granularity;
 use crate::switches::kept::Kept;
 use crate::tables::Planned;
 use crate::tables::plans::Plans;
-use anabranch_plan::selection_hash;
 use anabranch_sim::{Choice, GroupPlan, Junction, Network, Packet, PacketId, SwitchBalancer};
 use anabranch_split::{Env, PlanError, capability, picks};
 use anabranch_traffic::random::Stream;
@@ -80,6 +79,11 @@ pub(crate) fn stream(seed: u64, switch: u32) -> Pcg32 {
 }
 
 impl<S: Planned> SwitchBalancer for TableBalancer<S> {
+    /// Smaller units than flows choose by random bits.
+    fn hashes_headers(&self) -> bool {
+        S::HASHES && self.granularity == Granularity::Flow
+    }
+
     /// Continues the plan that `heir_of` has. A group that has no positive weight keeps its plan: nobody will ask.
     fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
         let &GroupPlan { group, ports, weights, heir_of, .. } = asked;
@@ -126,7 +130,7 @@ impl<S: Planned> SwitchBalancer for TableBalancer<S> {
         let Packet { entropy, connection, frame_bytes, seq, .. } = *network.packet(id);
         let hash = match self.granularity {
             Granularity::Packet if S::HASHES => stream.next_u32(),
-            _ => selection_hash(entropy, *salt),
+            _ => network.selection_hash(at.switch, entropy, *salt),
         };
         let mut asked = picks::Packet {
             flow: u64::from(connection) << 32 | u64::from(hash),

@@ -148,6 +148,10 @@ fn check(asked: &[u64], stats: &[MemberStats]) -> Result<(), SimulationError> {
 }
 
 impl<B: SwitchBalancer> SwitchBalancer for WeighedBalancer<'_, '_, B> {
+    fn hashes_headers(&self) -> bool {
+        self.picks.hashes_headers()
+    }
+
     /// Plans the group; weights that the weigher gave its members before still hold.
     fn plan(&mut self, wanted: &GroupPlan<'_>) -> Result<(), PlanError> {
         if self.outside.is_none() {

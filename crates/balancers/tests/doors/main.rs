@@ -13,7 +13,7 @@ use anabranch_fabric::topology::LeafSpine;
 use anabranch_fabric::{Change, Fabric, Rate, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Framing, Nic, Observe, Outcome, Partition, Progress};
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, Ports, Start};
 use small_conga::SmallConga;
 use small_plb::SmallPlb;
 
@@ -35,7 +35,16 @@ fn flows() -> Vec<Flow> {
         let (near, far) = (number % 4, 12 + number / 4 % 4);
         let (src, dst) = if number.is_multiple_of(2) { (near, far) } else { (far, near) };
         let start = Start::At(u64::from(number) * 2_000 * PS_PER_US);
-        Flow { src, dst, size_bytes: 4_000_000, start, path: None, job: None, transport: 0 }
+        Flow {
+            src,
+            dst,
+            size_bytes: 4_000_000,
+            start,
+            path: None,
+            job: None,
+            transport: 0,
+            ports: Ports::CHOSEN,
+        }
     };
     (0..100).map(flow).collect()
 }
@@ -54,6 +63,7 @@ fn one_slow_link(fabric: &Fabric, balancing: Balancing) -> Settings {
         framing: Framing::ETHERNET,
         changes: vec![slow(link), slow(fabric.ports()[link as usize].reverse)],
         routing_delay_ps: 0,
+        switch_hashes: Vec::new(),
         end_ps: u64::MAX,
         observe: Observe::default(),
     }

@@ -7,7 +7,7 @@ use anabranch_fabric::{Change, What};
 use anabranch_plan::Weighing;
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Framing, Nic, Observe, Progress};
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, Ports, Start};
 use std::sync::atomic::Ordering;
 
 const US: u64 = 1_000_000;
@@ -41,6 +41,7 @@ fn peak(changes: usize, table: Table) -> usize {
         framing: Framing::ETHERNET,
         changes: (0..changes).flat_map(change).collect(),
         routing_delay_ps: 0,
+        switch_hashes: Vec::new(),
         end_ps: u64::MAX,
         observe: Observe::default(),
     };
@@ -52,6 +53,7 @@ fn peak(changes: usize, table: Table) -> usize {
         path: None,
         job: None,
         transport: 0,
+        ports: Ports::CHOSEN,
     };
     PEAK.store(USED.load(Ordering::Relaxed), Ordering::Relaxed);
     let outcome = simulate(&fabric, &[flow], &settings, &Progress::default()).unwrap();

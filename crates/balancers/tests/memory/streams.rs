@@ -10,7 +10,7 @@ use anabranch_sim::transport::{Control, Coupling, Mptcp, Tcp, Transport, Udp};
 use anabranch_sim::{FlowRecord, FlowSink, Framing, Nic, Observe, Progress};
 use anabranch_traffic::sizes::Sizes;
 use anabranch_traffic::workload::{Amount, Arrivals, Poisson};
-use anabranch_traffic::{DrawnFlows, Flow, Pattern, Start, Workload};
+use anabranch_traffic::{DrawnFlows, Flow, Pattern, Ports, Start, Workload};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -57,6 +57,7 @@ fn settings(transport: Transport, omit_ps: u64) -> Settings {
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,
+        switch_hashes: Vec::new(),
         end_ps: u64::MAX,
         observe: Observe { omit_ps, ..Observe::default() },
     }
@@ -146,6 +147,7 @@ fn peak_under_mrc(size_bytes: u64) -> usize {
         path: None,
         job: None,
         transport: 0,
+        ports: Ports::CHOSEN,
     };
     let settings = Settings {
         balancing: registry::find("mrc").unwrap().balancing(),

@@ -4,7 +4,7 @@
 //! any value if fragmentation is forbidden).
 
 use crate::pcapng::{checksum, pause, roce, tcp, uec};
-use anabranch_sim::{CapturedPacket, Carrier, Framing, Kind, Packet, marks};
+use anabranch_sim::{CapturedPacket, Carrier, Framing, Kind, Packet, ROCE_PORT, UEC_PORT, address, marks};
 
 const TIME_TO_LIVE: u8 = 64;
 const DO_NOT_FRAGMENT: u16 = 0x4000;
@@ -64,12 +64,12 @@ pub(super) fn write(
             (TCP, tcp::CHECKSUM_AT)
         }
         Carrier::Roce(position, semantics) => {
-            udp([entropy_port(packet), roce::PORT], out);
+            udp([source_port(capture), ROCE_PORT], out);
             roce::write(packet, position, *semantics, numbers[1], out);
             (UDP, UDP_CHECKSUM_AT)
         }
         Carrier::Uec(position) => {
-            udp([entropy_port(packet), uec::PORT], out);
+            udp([source_port(capture), UEC_PORT], out);
             uec::write(packet, position, numbers.map(|context| context as u16), out);
             (UDP, UDP_CHECKSUM_AT)
         }
@@ -112,14 +112,9 @@ fn mac(host: u32) -> [u8; 6] {
     [0x02, 0, a, b, c, d]
 }
 
-/// IPv4 address of a host: host 0 has 10.0.0.1.
-fn address(host: u32) -> [u8; 4] {
-    ((10 << 24) + host + 1).to_be_bytes()
-}
-
-/// Port that stands for what switches hash of a packet.
-fn entropy_port(packet: &Packet) -> u16 {
-    ENTROPY_PORTS | packet.entropy as u16
+/// Source port of RDMA: the packet's, or one that stands for what switches hash of it ideally.
+fn source_port(capture: &CapturedPacket) -> u16 {
+    capture.header.map_or(ENTROPY_PORTS | capture.packet.entropy as u16, |header| header.source_port)
 }
 
 fn ipv4(

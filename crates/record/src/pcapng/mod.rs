@@ -16,7 +16,7 @@ mod uec;
 use crate::RecordError;
 use crate::whole_file::write_whole;
 use anabranch_fabric::Fabric;
-use anabranch_sim::{CapturedPacket, Carrier, Framing, Kind, marks};
+use anabranch_sim::{CapturedPacket, Carrier, Framing, Kind, SERVER_PORT, marks};
 use connection_ports::{ConnectionPorts, ends};
 use container::Container;
 use queue_pair_numbers::QueuePairNumbers;
@@ -24,9 +24,6 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
-
-/// Port of the host that a connection of TCP or UDP is opened to.
-const SERVER_PORT: u16 = 5001;
 
 /// Captured packet, and the numbers that its sender and its receiver have in its headers.
 type Addressed<'a> = (&'a CapturedPacket, [u32; 2]);
@@ -81,6 +78,13 @@ pub fn write_capture<W: Write>(
 fn address(captures: &[CapturedPacket]) -> Vec<Addressed<'_>> {
     let (mut ports, mut queue_pairs) = (ConnectionPorts::default(), QueuePairNumbers::default());
     let mut numbers = |capture: &CapturedPacket| {
+        match (capture.header, capture.carrier) {
+            (Some(header), Carrier::Stream) => {
+                return [header.source_port, header.destination_port].map(u32::from);
+            }
+            (Some(header), Carrier::Roce(..)) => return [0, header.queue_pair.unwrap_or(0)],
+            _ => {}
+        }
         let (client, server) = ends(capture);
         let [at_client, at_server] = match capture.carrier {
             Carrier::Stream => [ports.of(capture), SERVER_PORT].map(u32::from),

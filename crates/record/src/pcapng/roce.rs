@@ -8,9 +8,6 @@ use anabranch_sim::transport::roce::Semantics;
 use anabranch_sim::{Kind, MessagePosition, Packet, marks};
 use anabranch_split::hash::crc::crc32;
 
-/// UDP port that packets go to.
-pub(super) const PORT: u16 = 4791;
-
 const SEND: u8 = 0x00;
 const RDMA_WRITE: u8 = 0x06;
 const ACKNOWLEDGE: u8 = 0x11;

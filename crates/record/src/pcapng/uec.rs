@@ -6,9 +6,6 @@
 
 use anabranch_sim::{Kind, MessagePosition, Packet, marks};
 
-/// UDP port that packets go to.
-pub(super) const PORT: u16 = 4793;
-
 /// Types of packets: reliable unordered delivery, acknowledgement with state of congestion control, and so on.
 const REQUEST: u16 = 2;
 const ACK_CC: u16 = 8;

@@ -5,7 +5,7 @@ use anabranch_fabric::topology::LeafSpine;
 use anabranch_record::{Column, Values, flow_columns, port_columns};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Framing, Nic, Observe, Progress, Window};
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, Ports, Start};
 
 const US: u64 = 1_000_000;
 
@@ -26,6 +26,7 @@ fn a_window_on_an_empty_fabric_is_ideal_and_books_balance() {
         path: None,
         job: None,
         transport: 0,
+        ports: Ports::CHOSEN,
     };
     // Alone each time: between leaves, within a leaf, one byte, one that never ends in time.
     let flows = [
@@ -44,6 +45,7 @@ fn a_window_on_an_empty_fabric_is_ideal_and_books_balance() {
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,
+        switch_hashes: Vec::new(),
         end_ps: 10_300 * US,
         observe: Observe { interval_ps: 1_000 * US, ..Observe::default() },
     };

@@ -4,6 +4,7 @@ pub(crate) mod change;
 pub(crate) mod fabric;
 pub(crate) mod framing;
 pub(crate) mod graph;
+pub(crate) mod hash;
 pub(crate) mod host;
 mod kinds;
 mod link;

@@ -8,6 +8,9 @@ use anabranch_form::unit::{Bytes, Choice, Count, Named, Nanoseconds, Refusal, Ti
 use anabranch_form::{Form, key as key_text, nearest};
 use std::sync::LazyLock;
 
+use crate::section::hash;
+use crate::section::hash::HashSetting;
+
 /// How switches spread, and how fast they learn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routing {
@@ -17,6 +20,8 @@ pub struct Routing {
     pub weights: Weights,
     /// How weights become picks.
     pub table: Table,
+    /// Hashes that switches are configured to; all hash ideally if there are none.
+    pub hashes: Vec<HashSetting>,
     /// Load balancer that decides beside, or instead of, the tables.
     pub scheme: Scheme,
     /// From a change to the other switches' knowing of it, in picoseconds.
@@ -90,7 +95,15 @@ impl Unit for LoadBalancer {
 impl Default for Routing {
     fn default() -> Self {
         let Balancing { granularity, table, scheme, .. } = Balancing::ECMP;
-        Self { granularity, weights: Weights::Equal, table, scheme, delay_ps: 0, mutation: None }
+        Self {
+            granularity,
+            weights: Weights::Equal,
+            table,
+            hashes: Vec::new(),
+            scheme,
+            delay_ps: 0,
+            mutation: None,
+        }
     }
 }
 
@@ -202,6 +215,13 @@ pub(crate) fn visit(form: &mut impl Form, routing: &mut Routing) {
         &mut routing.mutation,
         "Mechanism of the load balancer that is broken on purpose, to see which results depend on it. Only a scenario that \
          breaks one has the key.",
+    );
+    form.tables(
+        "hash",
+        &mut routing.hashes,
+        "Hashes of header fields that switches choose by. Without an entry each has an ideal one of its own.",
+        HashSetting::default,
+        hash::visit,
     );
 }
 

@@ -157,7 +157,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[transport]\nkind = \"uec\"\ngrant = \"1024 B\"",
-            "s.toml:3: transport.grant: unknown key; known here: kind, control, target, first_window, quick_gate, ack_bytes, rto, queue_pairs, queue_pair_mode, persistent, completion, answer",
+            "s.toml:3: transport.grant: unknown key; known here: kind, control, target, first_window, quick_gate, ack_bytes, rto, queue_pairs, queue_pair_mode, source_ports, persistent, completion, answer",
         ),
         ("[transport]\nsack = 1", "s.toml:2: transport.sack: `1` is not a valid value; give true or false"),
         (
@@ -426,7 +426,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[[traffic]]\nkind = \"flow-list\"\nfile = \"tests/it/errors.rs\"",
-            "s.toml:3: traffic.0.file: tests/it/errors.rs:1: the header has no column `id`; begin the list with the line id,src,dst,size_bytes,start_ns and, if flows are pinned, path",
+            "s.toml:3: traffic.0.file: tests/it/errors.rs:1: the header has no column `id`; begin the list with the line id,src,dst,size_bytes,start_ns and, if flows are pinned, path; if ports are given, src_port and dst_port",
         ),
         (
             "[[traffic]]\nkind = \"capture\"\nfile = \"tests/it/errors.rs\"",

@@ -31,7 +31,7 @@ fn queue_pairs_and_semantics_are_read() {
     };
     assert_eq!((queue_pairs, semantics), (QueuePairs::ONE, Semantics::Write));
     let keys = "queue_pairs = 8\nqueue_pair_mode = \"round-robin\"\npersistent = true\n";
-    let asked = QueuePairs { count: 8, mode: QueuePairMode::RoundRobin, persistent: true };
+    let asked = QueuePairs { count: 8, mode: QueuePairMode::RoundRobin, persistent: true, ..QueuePairs::ONE };
     let read = transport(&format!("kind = \"uec\"\n{keys}")).unwrap();
     assert!(matches!(read, Transport::Uec(Uec { queue_pairs, .. }) if queue_pairs == asked));
     let send = "semantics = \"send\"\nrnr_timer = \"80 us\"";

@@ -74,6 +74,13 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("routing.table", &["wcmp", "turns", "min-move", "shortest-queue", "deficit"]),
     ("routing.entries", &["16"]),
     ("routing.delay", &["10 ms"]),
+    (
+        "routing.hash",
+        &[
+            "{ algorithm = \"toeplitz\" }",
+            "[{ at = \"leaf\", seed = \"switch\" }, { at = [\"spine\", \"leaf0\"], fields = \"src_port\", offset = 3 }]",
+        ],
+    ),
     ("transport.kind", &["newreno", "cubic", "dctcp"]),
     ("transport.gain", &["0.125"]),
     ("transport.hystart", &["false"]),

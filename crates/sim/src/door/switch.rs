@@ -8,7 +8,7 @@ use crate::slab::PacketId;
 use anabranch_fabric::LinkState;
 use anabranch_split::PlanError;
 
-/// Where a packet meets a choice.
+/// Switch and group at which a packet meets a choice.
 pub struct Junction<'a> {
     /// The switch, counted from the first.
     pub switch: u32,
@@ -35,7 +35,7 @@ pub struct GroupPlan<'a> {
     pub heir_of: Option<u32>,
 }
 
-/// What becomes of a packet at a choice.
+/// Fate of a packet at a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// It goes by this member of the group.
@@ -56,6 +56,12 @@ pub trait SwitchBalancer {
     const DELIVERS: bool = false;
     /// Whether [`crate::Kind::Probe`] packets are its own, for [`Self::probe`].
     const PROBES: bool = false;
+
+    /// Whether [`Self::choose`] depends on packets by [`Network::selection_hash`] alone, so that switches can be configured
+    /// to hash header fields.
+    fn hashes_headers(&self) -> bool {
+        false
+    }
 
     /// A group was made, or its weights changed: by routing, or because a port of its switch died or came back.
     ///

@@ -100,7 +100,7 @@ impl Hosts<'_> {
         // The end of a flow is no position in a subflow's stream.
         let subflow_message = Message { end: u64::MAX, ..message };
         for index in 0..subflows {
-            let entropies = self.entropies(message.flow, index);
+            let entropies = self.entropies(message.flow, index, network);
             let subflow = Some(Subflow { multipath: slot, index });
             let name = self.connect(subflow_message, subflow, entropies, network)?;
             self.multipaths.all[slot as usize].connections.push(name);

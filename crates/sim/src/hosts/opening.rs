@@ -57,7 +57,10 @@ impl Hosts<'_> {
                 ends::announce(&opened, network);
                 name
             }
-            None => self.connect(message, None, self.entropies(index, 0), network)?,
+            None => {
+                let entropies = self.entropies(index, 0, network);
+                self.connect(message, None, entropies, network)?
+            }
         };
         if is_stream && kept.is_none() {
             self.begin_stream(pair, name);

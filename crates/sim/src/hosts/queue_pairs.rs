@@ -55,9 +55,11 @@ struct KeptPair {
     /// State for the next message; none before the first, and while one is being sent.
     kept: Option<Kept>,
     past: Option<Past>,
+    /// Hashes of its packets, forth and back; none before the first.
+    entropies: Option<[u32; 2]>,
 }
 
-/// What a queue pair carried so far, of which captured packets tell.
+/// Messages and packets that a queue pair carried so far, of which captured packets tell.
 #[derive(Clone, Copy)]
 struct Past {
     /// Its name: that of its first connection.
@@ -111,7 +113,7 @@ impl Hosts<'_> {
         self.striped.messages.insert(message.flow, parts);
         let Some(pair) = keepers else {
             for (queue_pair, bytes) in (0..).zip(sizes) {
-                let entropies = self.entropies(message.flow, queue_pair);
+                let entropies = self.entropies(message.flow, queue_pair, network);
                 self.begin_part(message.flow, (queue_pair, bytes), entropies, network)?;
             }
             return Ok(());
@@ -148,23 +150,32 @@ impl Hosts<'_> {
             let is_next = |front: &&(u32, u64)| front.0 == flow && queue.sending.is_none();
             let Some(&(_, bytes)) = queue.waiting.front().filter(is_next) else { continue };
             queue.waiting.pop_front();
-            let entropies = self.kept_entropies(pair, queue_pair);
+            let entropies = self.kept_entropies(flow, pair, queue_pair, network);
             self.begin_part(flow, (queue_pair, bytes), entropies, network)?;
         }
         Ok(())
     }
 
-    /// Hashes of a queue pair that is kept, forth and back.
-    fn kept_entropies(&self, pair: Pair, queue_pair: u8) -> [u32; 2] {
+    /// Hashes of a queue pair that is kept, forth and back, or the numbers of its headers. `flow` is its first.
+    fn kept_entropies(&mut self, flow: u32, pair: Pair, queue_pair: u8, network: &mut Network) -> [u32; 2] {
+        let known = |kept: &KeptPairs| kept.pairs[usize::from(queue_pair)].entropies;
+        if let Some(entropies) = self.striped.kept.get(&pair).and_then(known) {
+            return entropies;
+        }
         let number = u32::from(pair.transport) << 8 | u32::from(queue_pair);
-        [0, 1].map(|back| {
+        let hashed = [0, 1].map(|back| {
             let hosts = mix::absorb(mix::absorb(mix::finalise(self.salt), pair.src), pair.dst);
             let hosts = match pair.stream {
                 Stream::Any => hosts,
                 of_graph => mix::absorb(hosts, of_graph.number()),
             };
             mix::finalise(mix::absorb(mix::absorb(hosts, number), back))
-        })
+        });
+        let entropies = self.with_headers(flow, queue_pair, hashed, network);
+        if let Some(kept) = self.striped.kept.get_mut(&pair) {
+            kept.pairs[usize::from(queue_pair)].entropies = Some(entropies);
+        }
+        entropies
     }
 
     fn begin_part(

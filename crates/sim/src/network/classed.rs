@@ -174,7 +174,9 @@ impl Network {
         }
         if let Some(recorder) = &mut self.recorder {
             let start_ps = self.ports[port as usize].last_start_ps();
-            recorder.capture(port, start_ps, self.packets.get(serving.id));
+            let packet = self.packets.get(serving.id);
+            let header = self.headers.as_ref().and_then(|headers| headers.of_packet(packet));
+            recorder.capture(port, start_ps, packet, header);
             self.attention |= recorder.has_unnamed();
         }
     }

@@ -1,7 +1,9 @@
 //! Records of single packets: captures of ports, and events such as drops and marks. Who sent a packet, and for which flow,
 //! the hosts fill in at the end of the engine's event, while the connection still carries that flow.
 
-use crate::{CapturedPacket, Carrier, EventKind, Kind, MessagePosition, Observe, Packet, PacketEvent};
+use crate::{
+    CapturedPacket, Carrier, EventKind, Header, Kind, MessagePosition, Observe, Packet, PacketEvent,
+};
 use std::collections::HashMap;
 
 /// A connection, by whose name its packets are known after it closed.
@@ -59,13 +61,21 @@ impl Recorder {
     }
 
     /// Captures a packet that a port took and begins to send at `time_ps`.
-    pub(super) fn capture(&mut self, port: u32, time_ps: u64, packet: &Packet) {
+    pub(super) fn capture(&mut self, port: u32, time_ps: u64, packet: &Packet, header: Option<Header>) {
         if self.captured.is_empty() || self.captured[port as usize] == 0 {
             return;
         }
         self.captured[port as usize] -= 1;
         let carrier = Carrier::Stream;
-        self.captures.push(CapturedPacket { port, time_ps, packet: *packet, src: 0, flow: 0, carrier });
+        self.captures.push(CapturedPacket {
+            port,
+            time_ps,
+            packet: *packet,
+            src: 0,
+            flow: 0,
+            carrier,
+            header,
+        });
     }
 
     /// Takes back what was captured of the packet that a port took last, and gives up now.

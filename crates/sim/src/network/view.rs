@@ -4,6 +4,7 @@ use super::Network;
 use crate::Packet;
 use crate::slab::PacketId;
 use crate::timers::Timer;
+use anabranch_plan::selection_hash;
 use std::sync::Arc;
 
 impl Network {
@@ -68,6 +69,23 @@ impl Network {
     #[must_use]
     pub fn now_ns(&self) -> u64 {
         self.now_ps / 1000
+    }
+
+    /// Hash by which `switch` chooses for packets of this entropy: of their header fields where it is configured to, else an
+    /// ideal one with this salt.
+    #[inline(always)]
+    #[must_use]
+    pub fn selection_hash(&self, switch: u32, entropy: u32, salt: u32) -> u32 {
+        match &self.headers {
+            None => selection_hash(entropy, salt),
+            Some(headers) => headers.hash(entropy, switch, salt),
+        }
+    }
+
+    /// Ideal hash of a packet's header fields, before the salt of a switch.
+    pub(crate) fn ideal_entropy(&mut self, id: PacketId) -> u32 {
+        let entropy = self.packets.get(id).entropy;
+        self.headers.as_ref().map_or(entropy, |headers| headers.ideal(entropy))
     }
 
     /// Bytes that wait at a port now, the frame in service included; 4 GiB and more are alike.

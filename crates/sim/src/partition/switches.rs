@@ -10,6 +10,7 @@ use anabranch_split::PlanError;
 
 /// [`SwitchBalancer`] behind a pointer.
 trait DynSwitchBalancer {
+    fn hashes_headers(&self) -> bool;
     fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError>;
     fn retire(&mut self, group: u32);
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice;
@@ -24,6 +25,10 @@ trait DynSwitchBalancer {
 }
 
 impl<B: SwitchBalancer> DynSwitchBalancer for B {
+    fn hashes_headers(&self) -> bool {
+        SwitchBalancer::hashes_headers(self)
+    }
+
     fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
         SwitchBalancer::plan(self, asked)
     }
@@ -126,6 +131,10 @@ impl SwitchBalancer for PartitionedSwitches<'_> {
     const DEPARTS: bool = true;
     const DELIVERS: bool = true;
     const PROBES: bool = true;
+
+    fn hashes_headers(&self) -> bool {
+        self.parts.iter().all(|part| part.balancer.hashes_headers())
+    }
 
     fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
         let part = self.part_of[asked.switch as usize] as usize;

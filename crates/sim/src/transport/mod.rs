@@ -49,7 +49,7 @@ pub use mptcp::{Coupling, Mptcp};
 pub use pace::Pace;
 pub(crate) use protocol::{Bounds, Grant, Protocol, ReceivingHalf, Reception, SendingHalf, Stored};
 pub use protocol::{Completion, Refusal};
-pub use queue_pairs::{QueuePairMode, QueuePairs};
+pub use queue_pairs::{QueuePairMode, QueuePairs, SourcePorts};
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::Sender;
 pub use tcp::{Control, Reorder, Tcp};
@@ -133,6 +133,11 @@ impl Transport {
     #[must_use]
     pub fn queue_pairs(&self) -> Option<QueuePairs> {
         self.protocol().queue_pairs()
+    }
+
+    /// Whether two hosts keep their connections from flow to flow.
+    pub(crate) fn keeps_connections(&self) -> bool {
+        self.protocol().is_persistent() || self.queue_pairs().is_some_and(|pairs| pairs.persistent)
     }
 
     /// Largest payload of a segment or datagram.

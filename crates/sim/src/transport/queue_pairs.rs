@@ -12,6 +12,43 @@ pub struct QueuePairs {
     pub mode: QueuePairMode,
     /// Whether two hosts keep theirs; otherwise each message opens its own.
     pub persistent: bool,
+    /// UDP source ports that they are given, where switches hash them.
+    pub source_ports: SourcePorts,
+}
+
+/// UDP source ports of queue pairs by their numbers; hosts choose those of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourcePorts {
+    ports: [u16; 64],
+    count: u8,
+}
+
+impl SourcePorts {
+    /// None.
+    pub const NONE: Self = Self { ports: [0; 64], count: 0 };
+
+    /// These, of which the first 64 count.
+    #[must_use]
+    pub fn of(given: &[u16]) -> Self {
+        let mut all = Self::NONE;
+        for (port, &given) in all.ports.iter_mut().zip(given) {
+            *port = given;
+            all.count += 1;
+        }
+        all
+    }
+
+    /// Source port of a queue pair, if it is given one.
+    #[must_use]
+    pub fn get(&self, queue_pair: u8) -> Option<u16> {
+        self.as_slice().get(usize::from(queue_pair)).copied()
+    }
+
+    /// All that are given.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u16] {
+        &self.ports[..self.count.into()]
+    }
 }
 
 /// How messages use queue pairs.
@@ -25,7 +62,8 @@ pub enum QueuePairMode {
 
 impl QueuePairs {
     /// One for each message.
-    pub const ONE: Self = Self { count: 1, mode: QueuePairMode::Split, persistent: false };
+    pub const ONE: Self =
+        Self { count: 1, mode: QueuePairMode::Split, persistent: false, source_ports: SourcePorts::NONE };
 
     /// Bytes of each part of a message, one part for each queue pair that carries any.
     pub fn parts(self, bytes: u64) -> impl Iterator<Item = u64> {

@@ -54,6 +54,30 @@ pub enum Hash {
     OvsSymL4,
 }
 
+/// Calls `$call!(function, widening)` with the function of a hash that reads any bytes; `$others` are the arms of those
+/// that do not, or that read them in a way of their own.
+macro_rules! by_bytes {
+    ($hash:expr, $call:ident, { $($others:tt)* }) => {
+        match $hash {
+            Self::Xxh3 => $call!(xxh3::xxh3),
+            Self::Crc8 => $call!(crc::crc8, widen8),
+            Self::Crc16 => $call!(crc::crc16, widen16),
+            Self::Crc32 => $call!(crc::crc32),
+            Self::Crc32c => $call!(crc::crc32c),
+            Self::Xor8 => $call!(xor_fold::xor8, widen8),
+            Self::Xor16 => $call!(xor_fold::xor16, widen16),
+            Self::Xor32 => $call!(xor_fold::xor32),
+            Self::Pearson8 => $call!(pearson::pearson8, widen8),
+            Self::Pearson32 => $call!(pearson::pearson32),
+            Self::OneAtATime => $call!(jenkins::one_at_a_time),
+            Self::Lookup3 => $call!(jenkins::lookup3),
+            Self::Murmur3 => $call!(murmur3::murmur3),
+            Self::Wyhash32 => $call!(wyhash32::wyhash32),
+            $($others)*
+        }
+    };
+}
+
 impl Hash {
     /// All hashes, in the order in which tables show them.
     pub const ALL: &'static [Self] = &[
@@ -197,21 +221,7 @@ impl Hash {
                 each!(tuple => $($widen)?($hash(tuple.packed(&mut [0; 37]), seed)))
             };
         }
-        match self {
-            Self::Xxh3 => packed!(xxh3::xxh3),
-            Self::Crc8 => packed!(crc::crc8, widen8),
-            Self::Crc16 => packed!(crc::crc16, widen16),
-            Self::Crc32 => packed!(crc::crc32),
-            Self::Crc32c => packed!(crc::crc32c),
-            Self::Xor8 => packed!(xor_fold::xor8, widen8),
-            Self::Xor16 => packed!(xor_fold::xor16, widen16),
-            Self::Xor32 => packed!(xor_fold::xor32),
-            Self::Pearson8 => packed!(pearson::pearson8, widen8),
-            Self::Pearson32 => packed!(pearson::pearson32),
-            Self::OneAtATime => packed!(jenkins::one_at_a_time),
-            Self::Lookup3 => packed!(jenkins::lookup3),
-            Self::Murmur3 => packed!(murmur3::murmur3),
-            Self::Wyhash32 => packed!(wyhash32::wyhash32),
+        by_bytes!(self, packed, {
             Self::Toeplitz => {
                 let table = toeplitz::Table::new(&toeplitz::key_of(seed));
                 each!(tuple => table.hash(toeplitz::input(&tuple, &mut [0; 37])));
@@ -219,7 +229,21 @@ impl Hash {
             Self::OvsSelection => each!(tuple => open_vswitch::selection_basis(&tuple, seed.into())),
             Self::OvsL4 => each!(tuple => open_vswitch::dp_hash_l4(&tuple, seed)),
             Self::OvsSymL4 => each!(tuple => open_vswitch::dp_hash_sym_l4(&tuple, seed)),
+        });
+    }
+
+    /// Key of `bytes`, header fields of anyone's choice; `None` for Open vSwitch's functions, which read whole tuples. Of
+    /// Toeplitz the first [`toeplitz::INPUT_MAX`] bytes count. It equals [`Self::key`] for the bytes that
+    /// [`FiveTuple::packed`] gives or, for Toeplitz, [`toeplitz::input`].
+    #[must_use]
+    pub fn key_of_bytes(self, bytes: &[u8], seed: u32) -> Option<u64> {
+        macro_rules! of_bytes {
+            ($hash:path $(, $widen:path)?) => { u64::from($($widen)?($hash(bytes, seed))) };
         }
+        Some(by_bytes!(self, of_bytes, {
+            Self::Toeplitz => toeplitz::toeplitz(&toeplitz::key_of(seed), bytes).into(),
+            Self::OvsSelection | Self::OvsL4 | Self::OvsSymL4 => return None,
+        }))
     }
 }
 

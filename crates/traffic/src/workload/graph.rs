@@ -1,7 +1,7 @@
 //! Workload graphs on hosts of a fabric.
 
 use crate::random::Stream;
-use crate::{Flow, Start, TrafficError};
+use crate::{Flow, Ports, Start, TrafficError};
 use anabranch_fabric::Fabric;
 use anabranch_work::{Act, Graph};
 use std::sync::Arc;
@@ -115,6 +115,7 @@ impl Job {
                         path: None,
                         job: Some(graph.step_of(node)),
                         transport: self.transport,
+                        ports: Ports::CHOSEN,
                     });
                 }
             }

@@ -3,7 +3,7 @@
 use super::poisson::check_rate;
 use super::{Amount, check_hosts, whole_ns};
 use crate::random::Stream;
-use crate::{Flow, Start, TrafficError};
+use crate::{Flow, Ports, Start, TrafficError};
 use anabranch_fabric::Fabric;
 use std::collections::BTreeSet;
 
@@ -114,6 +114,7 @@ impl Incast {
                 path: None,
                 job: Some(job),
                 transport: self.transport,
+                ports: Ports::CHOSEN,
             }));
         }
         Ok(flows)

@@ -2,7 +2,7 @@
 
 use crate::random::Stream;
 use crate::sizes::Sizes;
-use crate::{Flow, Pattern, Start, TrafficError};
+use crate::{Flow, Pattern, Ports, Start, TrafficError};
 use anabranch_fabric::Fabric;
 
 /// One flow from every sender of a pattern at the same time, as one job: a permutation, an all-to-all exchange, long
@@ -35,6 +35,7 @@ impl Once {
                 path: None,
                 job: Some(0),
                 transport: self.transport,
+                ports: Ports::CHOSEN,
             }
         });
         Ok(flows.collect())

@@ -1,7 +1,7 @@
 //! Parameter servers, a surrogate of data-parallel deep learning.
 
 use super::{check_hosts, check_iterations, part_bytes};
-use crate::{Flow, Start, TrafficError};
+use crate::{Flow, Ports, Start, TrafficError};
 use anabranch_fabric::Fabric;
 
 /// Settings of parameter servers. Every worker pushes its part of the gradients to every server; when a server has all
@@ -70,6 +70,7 @@ impl ParameterServer {
             path: None,
             job: Some(job),
             transport: self.transport,
+            ports: Ports::CHOSEN,
         }
     }
 }

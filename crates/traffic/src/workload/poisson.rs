@@ -5,7 +5,7 @@ use crate::load::Load;
 use crate::pattern::{Sender, Senders};
 use crate::random::Stream;
 use crate::sizes::Sizes;
-use crate::{Flow, Pattern, Start, TrafficError};
+use crate::{Flow, Pattern, Ports, Start, TrafficError};
 use anabranch_fabric::Fabric;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -190,6 +190,7 @@ impl Iterator for PoissonPass {
             path: None,
             job: None,
             transport: of.transport,
+            ports: Ports::CHOSEN,
         };
         process.time_ns += process.gaps.exponential(*gap_ns);
         *next = Reverse((whole_ns(process.time_ns), i));

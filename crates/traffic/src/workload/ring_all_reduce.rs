@@ -1,7 +1,7 @@
 //! Ring all-reduce, a surrogate of data-parallel deep learning.
 
 use super::{check_hosts, check_iterations, part_bytes};
-use crate::{Flow, Start, TrafficError};
+use crate::{Flow, Ports, Start, TrafficError};
 use anabranch_fabric::Fabric;
 
 /// Settings of a ring all-reduce. Workers around a ring sum a vector in chunks (Patarasuk and Yuan, JPDC 2009): N - 1
@@ -58,6 +58,7 @@ impl RingAllReduce {
                         path: None,
                         job: Some(iteration),
                         transport: self.transport,
+                        ports: Ports::CHOSEN,
                     });
                 }
             }

@@ -334,6 +334,7 @@ class Routing(Table):
     scheme: RoutingScheme
     delay: str
     mutation: Any
+    hash: Tables[RoutingHash]
     gap: str
     cell: str
     entries: int
@@ -467,6 +468,33 @@ class RoutingScheme(Table):
     reordering: int
 
 
+class RoutingHash(Table):
+    """Hashes of header fields that switches choose by. Without an entry each has an ideal one of its own."""
+
+    PATH: ClassVar[str] = "routing.hash"
+    at: str | list[str]
+    algorithm: Literal[
+        "xxh3",
+        "crc8",
+        "crc16",
+        "crc32",
+        "crc32c",
+        "xor8",
+        "xor16",
+        "xor32",
+        "pearson8",
+        "pearson32",
+        "one-at-a-time",
+        "lookup3",
+        "murmur3",
+        "wyhash32",
+        "toeplitz",
+    ]
+    fields: Any
+    seed: int
+    offset: int
+
+
 class Transport(Table):
     """What end hosts do."""
 
@@ -510,6 +538,7 @@ class Transport(Table):
     cnp_out_of_order: bool
     queue_pairs: int
     queue_pair_mode: Literal["split", "round-robin"]
+    source_ports: int | list[int]
     semantics: Literal["write", "send"]
     completion: Literal["delivered", "acknowledged"]
     answer: str

@@ -10,7 +10,7 @@ use anabranch_sim::{Framing, Nic, Observe, Outcome, Progress};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Convention, Published, Sizes};
 use anabranch_traffic::workload::{Amount, Arrivals, Poisson, Workload};
-use anabranch_traffic::{Flow, Pattern, Start};
+use anabranch_traffic::{Flow, Pattern, Ports, Start};
 
 pub(crate) const PS_PER_US: u64 = 1_000_000;
 
@@ -50,6 +50,7 @@ pub(crate) fn settings(scheme: Scheme) -> Settings {
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,
+        switch_hashes: Vec::new(),
         end_ps: 2_000_000 * PS_PER_US,
         observe: Observe::default(),
     }
@@ -73,7 +74,7 @@ pub(crate) fn web_search(fabric: &Fabric, load: f64, count: u64, seed: u64) -> V
 
 pub(crate) fn flow(src: u32, dst: u32, size_bytes: u64, start_us: u64) -> Flow {
     let start = Start::At(start_us * PS_PER_US);
-    Flow { src, dst, size_bytes, start, path: None, job: None, transport: 0 }
+    Flow { src, dst, size_bytes, start, path: None, job: None, transport: 0, ports: Ports::CHOSEN }
 }
 
 /// Both directions of a link change at a time.

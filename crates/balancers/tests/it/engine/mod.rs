@@ -33,6 +33,7 @@ mod saps;
 mod sends;
 pub(crate) mod setup;
 mod shared_buffers;
+mod switch_hashes;
 mod ties;
 mod uec;
 mod wino;

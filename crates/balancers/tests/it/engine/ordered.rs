@@ -189,7 +189,8 @@ fn messages_arrive_in_the_order_in_which_they_were_sent() {
     let changes: Vec<Change> = changes.collect();
     let spray = Balancing { granularity: Granularity::Packet, ..Balancing::ECMP };
     let text = burst(60, 3);
-    let in_turn = QueuePairs { count: 2, mode: QueuePairMode::RoundRobin, persistent: true };
+    let in_turn =
+        QueuePairs { count: 2, mode: QueuePairMode::RoundRobin, persistent: true, ..QueuePairs::ONE };
     for mut transport in all_unbounded().into_iter().skip(1) {
         for queue_pairs in [QueuePairs::ONE, QueuePairs { count: 2, ..QueuePairs::ONE }, in_turn] {
             match &mut transport {

@@ -89,6 +89,7 @@ fn settings_of(descriptor: &Descriptor, fabric: &Fabric) -> Settings {
         transports: vec![Transport::Tcp(tcp), Transport::Tcp(persistent)],
         changes: changes(fabric),
         routing_delay_ps: 150 * PS_PER_US,
+        switch_hashes: Vec::new(),
         end_ps: 40_000 * PS_PER_US,
         ..settings(udp(10_000_000_000))
     }

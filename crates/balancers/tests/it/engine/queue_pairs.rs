@@ -18,7 +18,7 @@ fn split(count: u8) -> QueuePairs {
 }
 
 fn kept(count: u8, mode: QueuePairMode) -> QueuePairs {
-    QueuePairs { count, mode, persistent: true }
+    QueuePairs { count, mode, persistent: true, ..QueuePairs::ONE }
 }
 
 fn roce(queue_pairs: QueuePairs) -> Transport {

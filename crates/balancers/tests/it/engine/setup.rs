@@ -4,7 +4,7 @@ use anabranch_balancers::{Balancing, Settings, simulate};
 use anabranch_fabric::{Buffer, Fabric, Marking, Node, Port, Rate, Tier};
 use anabranch_sim::transport::{Transport, Udp};
 use anabranch_sim::{Framing, Nic, Observe, Outcome, Progress};
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, Ports, Start};
 
 pub(crate) const PS_PER_US: u64 = 1_000_000;
 
@@ -69,13 +69,23 @@ pub(crate) fn settings(transport: Transport) -> Settings {
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,
+        switch_hashes: Vec::new(),
         end_ps: u64::MAX,
         observe: Observe::default(),
     }
 }
 
 pub(crate) fn flow(src: u32, dst: u32, size_bytes: u64, start_ps: u64) -> Flow {
-    Flow { src, dst, size_bytes, start: Start::At(start_ps), path: None, job: None, transport: 0 }
+    Flow {
+        src,
+        dst,
+        size_bytes,
+        start: Start::At(start_ps),
+        path: None,
+        job: None,
+        transport: 0,
+        ports: Ports::CHOSEN,
+    }
 }
 
 pub(crate) fn run(fabric: &Fabric, flows: &[Flow], settings: &Settings) -> Outcome {

@@ -52,6 +52,7 @@ fn settings_of(scheme: Scheme, changes: Vec<Change>, routing_delay_us: u64) -> S
         balancing: Balancing { scheme, ..Balancing::ECMP },
         changes,
         routing_delay_ps: routing_delay_us * PS_PER_US,
+        switch_hashes: Vec::new(),
         end_ps: 2_000_000 * PS_PER_US,
         ..settings(Transport::Tcp(Tcp::plain(Control::NewReno)))
     }

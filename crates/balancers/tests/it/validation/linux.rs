@@ -7,7 +7,7 @@ use anabranch_fabric::Marking;
 use anabranch_fabric::topology::Dumbbell;
 use anabranch_sim::transport::{Control, Tcp};
 use anabranch_sim::{Framing, Observe, Outcome, Progress, WindowSample};
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, Ports, Start};
 
 const SEGMENT: u64 = 1448;
 /// Ethernet without its checksum, IPv4, TCP with timestamps: what tbf counts.
@@ -52,6 +52,7 @@ fn bottleneck(rate_bps: u64, delay_ps: u64, buffer_bytes: u32, end_ps: u64) -> O
         path: None,
         job: None,
         transport: 0,
+        ports: Ports::CHOSEN,
     };
     simulate(&fabric, &[flow], &settings, &Progress::default()).unwrap()
 }

@@ -8,7 +8,7 @@ use anabranch_fabric::Marking;
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_sim::transport::Control;
 use anabranch_sim::{Outcome, Progress};
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, Ports, Start};
 
 const SEEDS: [u32; 3] = [1, 2, 3];
 /// ns-3's PPP, IPv4 and TCP without timestamps.
@@ -32,6 +32,7 @@ fn flows(list: &Recording) -> Vec<Flow> {
             path: Some(path[i]),
             job: None,
             transport: 0,
+            ports: Ports::CHOSEN,
         })
         .collect()
 }

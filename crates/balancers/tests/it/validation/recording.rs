@@ -84,6 +84,7 @@ pub(crate) fn settings(tcp: Tcp, header_bytes: u16) -> Settings {
         },
         changes: Vec::new(),
         routing_delay_ps: 0,
+        switch_hashes: Vec::new(),
         end_ps: u64::MAX,
         observe: Observe::default(),
     }

@@ -30,6 +30,7 @@ fn one_segment_is_these_bytes() {
         src: 0,
         flow: 0,
         carrier: Carrier::Stream,
+        header: None,
     };
     let mut file = Vec::new();
     write_capture("memory", &mut file, &fabric, Framing::ETHERNET, &[capture]).unwrap();
@@ -75,7 +76,7 @@ fn a_connection_whose_name_comes_again_has_another_port() {
     let capture = |connection, seq, flow, kind, src, destination| {
         let packet = Packet { seq, destination, kind, ..data(connection) };
         let packet = Packet { frame_bytes: Framing::ETHERNET.frame_bytes(0), ..packet };
-        CapturedPacket { port: 0, time_ps: 0, packet, src, flow, carrier: Carrier::Stream }
+        CapturedPacket { port: 0, time_ps: 0, packet, src, flow, carrier: Carrier::Stream, header: None }
     };
     let captures = [
         capture(7, 0, 0, Kind::Syn, 0, 2),

@@ -63,7 +63,7 @@ proptest! {
     fn etherparse_agrees((mut packet, src) in packets(), framing in framings()) {
         packet.payload_bytes = packet.payload_bytes.min(framing.payload_bytes_max);
         packet.frame_bytes = framing.frame_bytes(packet.payload_bytes);
-        let capture = CapturedPacket { port: 0, time_ps: 0, packet, src, flow: 0, carrier: Carrier::Stream };
+        let capture = CapturedPacket { port: 0, time_ps: 0, packet, src, flow: 0, carrier: Carrier::Stream, header: None };
         let mut file = Vec::new();
         write_capture("memory", &mut file, &fabric(), framing, &[capture]).unwrap();
         let kept = all_kept(&file)[0];

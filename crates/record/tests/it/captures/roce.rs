@@ -4,7 +4,7 @@ use super::simulated::*;
 use super::tshark::{complaints, in_time_order, tshark};
 use anabranch_record::write_capture;
 use anabranch_sim::transport::roce::{Completion, Recovery, Roce, Semantics};
-use anabranch_sim::transport::{QueuePairMode, QueuePairs, Transport};
+use anabranch_sim::transport::{QueuePairs, Transport};
 use anabranch_sim::{CapturedPacket, Carrier, Framing, Kind, MessagePosition, Packet, marks};
 use anabranch_traffic::{Flow, Start};
 
@@ -34,7 +34,7 @@ fn captured(kind: Kind, seq: u64, payload_bytes: u16, semantics: Semantics) -> C
     let frame_bytes = if kind == Kind::Data { Framing::ETHERNET.frame_bytes(payload_bytes) } else { 64 };
     let packet = Packet { kind, seq, payload_bytes, destination, frame_bytes, ..data(5) };
     let carrier = Carrier::Roce(POSITION, semantics);
-    CapturedPacket { port: u32::from(src != 0), time_ps: 0, packet, src, flow: 0, carrier }
+    CapturedPacket { port: u32::from(src != 0), time_ps: 0, packet, src, flow: 0, carrier, header: None }
 }
 
 /// Packets at host 0's link, until the last answer is there.
@@ -192,7 +192,7 @@ fn an_acknowledgement_is_these_bytes() {
 /// numbers at both hosts, which stay, and numbers of packets and messages go on.
 #[test]
 fn queue_pairs_that_are_kept_go_on() {
-    let queue_pairs = QueuePairs { count: 2, mode: QueuePairMode::Split, persistent: true };
+    let queue_pairs = QueuePairs { count: 2, persistent: true, ..QueuePairs::ONE };
     let second = Flow { start: Start::After { flow: 0, delay_ps: 50 * PS_PER_US }, ..flow(0, 2, 5792) };
     let third = Flow { start: Start::After { flow: 1, delay_ps: 50 * PS_PER_US }, ..flow(0, 3, 1000) };
     let captures = roce_captures(&Roce { queue_pairs, ..Roce::plain() }, &[flow(0, 2, 5792), second, third]);

@@ -5,7 +5,7 @@ use anabranch_fabric::Fabric;
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_sim::transport::{Control, Reorder, Tcp, Transport, Udp};
 use anabranch_sim::{CapturedPacket, Framing, Nic, Observe, Packet, Progress};
-use anabranch_traffic::{Flow, Start};
+use anabranch_traffic::{Flow, Ports, Start};
 
 pub(crate) const PS_PER_US: u64 = 1_000_000;
 
@@ -48,7 +48,16 @@ pub(crate) fn fabric() -> Fabric {
 }
 
 pub(crate) fn flow(src: u32, dst: u32, size_bytes: u64) -> Flow {
-    Flow { src, dst, size_bytes, start: Start::At(0), path: None, job: None, transport: 0 }
+    Flow {
+        src,
+        dst,
+        size_bytes,
+        start: Start::At(0),
+        path: None,
+        job: None,
+        transport: 0,
+        ports: Ports::CHOSEN,
+    }
 }
 
 pub(crate) fn settings(transports: Vec<Transport>, capture_ports: &[u32]) -> Settings {
@@ -61,6 +70,7 @@ pub(crate) fn settings(transports: Vec<Transport>, capture_ports: &[u32]) -> Set
         framing: Framing::ETHERNET,
         changes: Vec::new(),
         routing_delay_ps: 0,
+        switch_hashes: Vec::new(),
         end_ps: 1_000_000 * PS_PER_US,
         observe: Observe {
             capture_ports: capture_ports.to_vec(),

@@ -26,7 +26,8 @@ fn header(kind: Kind, fill: impl FnOnce(&mut Packet)) -> Vec<u8> {
         packet.frame_bytes = Framing::ETHERNET.frame_bytes(packet.payload_bytes);
     }
     let carrier = Carrier::Uec(POSITION);
-    let capture = CapturedPacket { port: u32::from(src != 0), time_ps: 0, packet, src, flow: 0, carrier };
+    let capture =
+        CapturedPacket { port: u32::from(src != 0), time_ps: 0, packet, src, flow: 0, carrier, header: None };
     let mut file = Vec::new();
     write_capture("memory", &mut file, &fabric(), Framing::ETHERNET, &[capture]).unwrap();
     all_kept(&file)[0][42..].to_vec()

@@ -1,9 +1,9 @@
 //! Keys of RDMA transports about messages: what they need at their receiver, and over which queue pairs they go.
 
 use anabranch_form::Form;
-use anabranch_form::unit::{Choice, Count, Flag, Time, Unit};
+use anabranch_form::unit::{Choice, Count, Flag, OneOrMore, Time, Unit};
 use anabranch_sim::transport::roce::Semantics;
-use anabranch_sim::transport::{QueuePairMode, QueuePairs};
+use anabranch_sim::transport::{QueuePairMode, QueuePairs, SourcePorts};
 
 const SEMANTICS: [&str; 2] = ["write", "send"];
 const MODES: [&str; 2] = ["split", "round-robin"];
@@ -60,6 +60,22 @@ pub(super) fn visit_queue_pairs(form: &mut impl Form, pairs: &mut QueuePairs) {
          messages take them in turn.",
     );
     pairs.mode = if mode == MODES[1] { QueuePairMode::RoundRobin } else { QueuePairMode::Split };
+    let mut source_ports = (!pairs.source_ports.as_slice().is_empty())
+        .then(|| pairs.source_ports.as_slice().iter().map(|&port| port.into()).collect());
+    form.optional(
+        "source_ports",
+        OneOrMore(Count { least: 1, most: u16::MAX.into() }),
+        &mut source_ports,
+        "UDP source ports of the queue pairs, the first first, as `anabranch ports` chooses them, where switches are configured \
+         to hash header fields (`routing.hash`). Those without one have Linux's function of their two numbers, of UEC dynamic \
+         ports in turn.",
+    );
+    let given: Vec<u16> = source_ports.unwrap_or_default().into_iter().map(|port| port as u16).collect();
+    if given.len() > usize::from(pairs.count) {
+        let problem = format!("{} ports for {} queue pairs", given.len(), pairs.count);
+        form.refuse("source_ports", problem, "give at most one for each queue pair".to_owned());
+    }
+    pairs.source_ports = SourcePorts::of(&given);
     form.key(
         "persistent",
         Flag,

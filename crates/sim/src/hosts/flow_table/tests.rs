@@ -1,4 +1,5 @@
 use super::*;
+use anabranch_traffic::Ports;
 use proptest::prelude::*;
 use std::io;
 use std::sync::Mutex;
@@ -36,6 +37,7 @@ fn flows(count: u64) -> Vec<Flow> {
         path: None,
         job: None,
         transport: 0,
+        ports: Ports::CHOSEN,
     };
     (0..count).map(flow).collect()
 }

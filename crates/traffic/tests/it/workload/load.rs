@@ -6,7 +6,7 @@ use anabranch_fabric::{Fabric, Tier};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Convention, Published, Sizes};
 use anabranch_traffic::workload::{Amount, Arrivals, Poisson};
-use anabranch_traffic::{Flow, FlowSource, Pattern, Start, Workload, offered};
+use anabranch_traffic::{Flow, FlowSource, Pattern, Ports, Start, Workload, offered};
 
 const LONG: Amount = Amount::Count(200_000);
 
@@ -85,6 +85,7 @@ fn one_flow_is_offered_to_each_tier_once() {
         path: None,
         job: None,
         transport: 0,
+        ports: Ports::CHOSEN,
     };
     // Within a second 125 MB: 1 Gbit/s of 10 across the fabric. The second flow stays in its rack.
     let flows = [flow(0, 15, 125_000_000, 0), flow(2, 3, 125_000_000, PS_PER_S)];

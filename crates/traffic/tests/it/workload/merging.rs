@@ -6,7 +6,9 @@ use anabranch_traffic::sizes::Sizes;
 use anabranch_traffic::workload::{
     Amount, Clients, Incast, Job, JobRate, ParameterServer, PlacedWork, RingAllReduce,
 };
-use anabranch_traffic::{DrawnFlows, Flow, FlowSource, Outline, Pattern, Start, Workload, merged_flows};
+use anabranch_traffic::{
+    DrawnFlows, Flow, FlowSource, Outline, Pattern, Ports, Start, Workload, merged_flows,
+};
 use anabranch_work::collective::{Algorithm, Collective, Kind, steps};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,6 +108,7 @@ fn a_single_list_stays_as_it_is() {
         path: None,
         job: Some(7),
         transport: 0,
+        ports: Ports::CHOSEN,
     };
     let given = vec![flow(9), flow(3), flow(5)];
     let fabric = leaf_spine();
@@ -140,6 +143,7 @@ fn flows_drawn_in_a_pass_are_those_of_the_list() {
             path: None,
             job,
             transport: 9,
+            ports: Ports::CHOSEN,
         };
         Workload::Given(Arc::new(starts.map(flow).into_iter().collect()))
     };

@@ -86,6 +86,10 @@ RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     (r"true or false", {"type": "boolean"}),
     (r"a whole number, at least (\d+)", _within("integer")),
     (r"a whole number from (\d+) to (\d+)(?:, another on each switch)?", _within("integer")),
+    (
+        r'a whole number from (\d+) to (\d+), or "([^"]+)"',
+        lambda matched: either(_within("integer")(matched), words([matched[3]])),
+    ),
     (rf"a number from ({NUMBER}) to ({NUMBER})", _within("number")),
     (
         rf"a number above 0, at most ({NUMBER})",
