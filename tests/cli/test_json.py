@@ -68,7 +68,7 @@ NAMED = {
     "explain": {"steps", "path", "outcome"},
     "lab run": {"run"},
     "plan": {"recipes", "recommended", "refused", "traps"},
-    "run": {"steps", "steps.parquet", "phases", "cost", "interference"},
+    "run": {"steps", "steps.parquet", "phases", "cost", "requests", "requests.parquet", "served", "interference"},
     "schemes show": {"schemes"},
 }
 """Other words in a row of the page: keys of what is in a list, and verbs."""

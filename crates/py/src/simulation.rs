@@ -14,7 +14,7 @@ use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Position};
 use anabranch_record::{
     RecordError, RecordFile, critical_columns, event_columns, flow_columns, port_columns, queue_columns,
-    step_columns, tables_beside_flows, totals, window_columns, write_captures,
+    request_columns, step_columns, tables_beside_flows, totals, window_columns, write_captures,
 };
 use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, tier_name};
 use anabranch_sim::{CapturedPacket, Framing, Outcome, Totals, Window};
@@ -246,7 +246,7 @@ impl Scenario {
             return Err(PyKeyboardInterrupt::new_err("the run was cancelled"));
         }
         let tables = py.detach(|| tables_beside_flows(fabric, settings, flows, &outcome));
-        let [ports, queues, windows, events, steps, critical] =
+        let [ports, queues, windows, events, steps, critical, requests] =
             tables.map(|(_, columns)| dictionary(py, columns));
         let Outcome { flows: records, captures, counts, totals, .. } = outcome;
         let records = file.map_or_else(|| Records::InMemory(Arc::new(records)), Records::InFile);
@@ -259,6 +259,7 @@ impl Scenario {
             events: events?,
             steps: steps?,
             critical: critical?,
+            requests: requests?,
             totals: sums(py, &totals)?,
             counts,
             resolved: Arc::clone(&self.resolved),
@@ -302,6 +303,8 @@ pub(crate) struct Run {
     steps: Py<PyDict>,
     #[pyo3(get)]
     critical: Py<PyDict>,
+    #[pyo3(get)]
+    requests: Py<PyDict>,
     #[pyo3(get)]
     totals: Py<PyDict>,
     #[pyo3(get)]
@@ -386,5 +389,6 @@ pub(crate) fn columns() -> PyResult<BTreeMap<&'static str, Schema>> {
         ("events", schema(&event_columns(&[]))),
         ("steps", schema(&step_columns(&[]))),
         ("critical", schema(&critical_columns(&[]))),
+        ("requests", schema(&request_columns(&[]))),
     ]))
 }

@@ -6,6 +6,7 @@ mod chakra;
 mod collectives;
 mod damage;
 mod golden;
+mod inference;
 mod readers;
 mod rendezvous;
 mod training;
