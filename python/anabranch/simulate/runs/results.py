@@ -175,7 +175,7 @@ class Run:
         return advice(seen, classes)
 
     def to_pandas(self, table: str = "flows") -> pd.DataFrame:
-        """A table as a frame of pandas: `flows`, `ports`, `steps`, `requests` or another of the attributes that are frames.
+        """A table as a frame of pandas: `flows`, `ports`, `steps`, `requests`, or another attribute that is one.
 
         Raises:
             AnabranchError: pandas is not installed, or there is no such table.
