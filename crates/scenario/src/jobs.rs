@@ -122,7 +122,8 @@ fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> R
     } else {
         vec![(file.path.clone(), content(file, "file", origin, files)?)]
     };
-    let settings = Settings { bytes: setting.size_bytes, traces, start_unit: setting.start_unit };
+    let settings =
+        Settings { bytes: setting.size_bytes, traces, start_unit: setting.start_unit, ranks: setting.ranks };
     let graph = read_bytes(&contents, format, &settings).map_err(unreadable)?;
     graph.check().map_err(unreadable)?;
     check_messages(graph.messages().0, setting.iterations, origin)?;

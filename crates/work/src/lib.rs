@@ -4,6 +4,7 @@
 //! its own; the packet simulator, [`loggops`] and [`links`] bring theirs.
 
 mod accelerator;
+pub mod aicb;
 mod chains;
 pub mod chakra;
 mod check;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+mod aicb;
 mod chakra;
 mod collectives;
 mod damage;

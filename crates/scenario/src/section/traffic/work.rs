@@ -145,7 +145,7 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
         Text { wants: "the name of a file, relative to the scenario's" },
         &mut path,
         "Graph of sends, receives and computing, by the end of its name: `.goal` and `.bin` (GOAL), `.et` (Chakra; the \
-         file of rank 0, with those of all other ranks beside it: `NAME.0.et`, `rank_0.et`, `trace0.et`), `.xml` (MSCCL), `.cm` (htsim). Instead of a collective.",
+         file of rank 0, with those of all other ranks beside it: `NAME.0.et`, `rank_0.et`, `trace0.et`), `.xml` (MSCCL), `.cm` (htsim), `.txt` (AICB, SimAI). Instead of a collective.",
     );
     let meaning = "XXH3-128 of the file, found where it is not given: another content is another run. Chakra: of the \
                    traces of all ranks, and of the file of groups.";
