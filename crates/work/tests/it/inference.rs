@@ -162,6 +162,17 @@ fn groups_with_experts_exchange_tokens_twice_a_layer_and_step_together() {
     // Groups whose requests have ended compute as for one, and send nothing of their own.
     let idle = 100 * US + 4 * (ring_ps(2, STATE) + 2 * exchange);
     assert_eq!(moments[2][3], Some(begun + 2 * step + 2 * idle));
+    // A rank sends three blocks in each of its own group's steps and layers, and one back in each of another's.
+    let sent = |rank: u32| {
+        let expert = |node: &u32| graph.parts()[graph.node(*node).part as usize].name == "expert";
+        let is_send = |node: &u32| matches!(graph.node(*node).act, Act::Send { .. });
+        graph.nodes_of(rank).filter(|node| is_send(node) && expert(node)).count()
+    };
+    let own = [2, 2, 4, 2];
+    for (group, steps) in own.into_iter().enumerate() {
+        let others: usize = own.iter().sum::<usize>() - steps;
+        assert_eq!(sent(4 + 2 * group as u32), 4 * (3 * steps + others));
+    }
     let part = |name: &str| graph.parts().iter().find(|part| part.name == name).unwrap().bytes;
     // Three of four blocks leave each of two ranks, there and back, for each token after the first and layer.
     assert_eq!(part("expert"), (2 + 2 + 4 + 2) * 4 * 2 * 2 * 3 * (2 * STATE / 2 / 4));
