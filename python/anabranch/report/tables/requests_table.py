@@ -25,12 +25,12 @@ REQUESTS = (
     "requests",
     "unfinished",
     *(f"TTFT {name}" for name in SHOWN),
-    "TTFT times alone",
+    "TTFT slowdown",
     *(f"TPOT {name}" for name in SHOWN),
-    "TPOT times alone",
+    "TPOT slowdown",
 )
 WORDS = (
-    "TTFT: time to first token, from a request's arrival; TPOT: time per output token after the first; times alone: "
+    "TTFT: time to first token, from a request's arrival; TPOT: time per output token after the first; slowdown: "
     "means over those if every message were alone on the fabric as built"
 )
 
@@ -50,9 +50,9 @@ def show_requests(run: Run, console: Console) -> None:
 def request_rows(runs: Sequence[Run]) -> list[list[str]]:
     """Cells of each job and phase over all seeds, in the order of `REQUESTS`."""
 
-    def times(statistics: dict[str, float | None], times_alone: float | None) -> list[str]:
+    def times(statistics: dict[str, float | None], slowdown: float | None) -> list[str]:
         cells = [_cell(statistics[name]) for name in SHOWN]
-        return [*cells, ABSENT if times_alone is None else f"{times_alone:.2f}"]
+        return [*cells, ABSENT if slowdown is None else f"{slowdown:.2f}"]
 
     return [
         [
@@ -60,8 +60,8 @@ def request_rows(runs: Sequence[Run]) -> list[list[str]]:
             one.when,
             count(one.requests),
             count(one.unfinished),
-            *times(one.ttft_ns, one.ttft_times_alone),
-            *times(one.tpot_ns, one.tpot_times_alone),
+            *times(one.ttft_ns, one.ttft_slowdown),
+            *times(one.tpot_ns, one.tpot_slowdown),
         ]
         for one in served(_pooled(runs), moments(runs[0].topology))
     ]

@@ -26,9 +26,9 @@ class Served:
     """Mean and quantiles of the time to the first token, of the requests that have one."""
     tpot_ns: dict[str, float | None]
     """The same of the time for each token after it, of the requests that ended."""
-    ttft_times_alone: float | None
+    ttft_slowdown: float | None
     """Mean time to the first token over that if every message were alone on the fabric as built."""
-    tpot_times_alone: float | None
+    tpot_slowdown: float | None
 
 
 def arrived(requests: pl.DataFrame, window: Window) -> pl.DataFrame:
@@ -57,14 +57,14 @@ def served(requests: pl.DataFrame, changes: Sequence[Moment]) -> list[Served]:
                     unfinished=rows["last_token_ns"].null_count(),
                     ttft_ns=statistics(rows["ttft_ns"].drop_nulls().to_numpy()),
                     tpot_ns=statistics(rows["tpot_ns"].drop_nulls().to_numpy()),
-                    ttft_times_alone=_times_alone(rows, "ttft_ns"),
-                    tpot_times_alone=_times_alone(rows, "tpot_ns"),
+                    ttft_slowdown=_slowdown(rows, "ttft_ns"),
+                    tpot_slowdown=_slowdown(rows, "tpot_ns"),
                 )
             )
     return groups
 
 
-def _times_alone(rows: pl.DataFrame, column: str) -> float | None:
+def _slowdown(rows: pl.DataFrame, column: str) -> float | None:
     sums = rows.drop_nulls(column).select(pl.col(column, f"ideal_{column}").sum())
     taken, alone = sums.row(0)
     return float(taken / alone) if alone else None
