@@ -42,6 +42,7 @@ GRAPHS: dict[str, tuple[str, bytes]] = {
     "GOAL": ("g.goal", b"num_ranks 2\nrank 0 {\n\x1b[31m: send 1b to 1\n}\n"),
     "matrix": ("g.cm", b"Nodes 2\n\x1b[31m 1\n"),
     "matrix number": ("g.cm", b"Nodes " + b"9" * 5000 + b"\n"),
+    "layers": ("g.txt", b"HYBRID_TRANSFORMER all_gpus: 2\n1\na -1 \x1b[31m NONE 0 1 NONE 0 1 NONE 0 1\n"),
     "MSCCL nested": ("g.xml", b"<algo>" * 20_000 + b"</algo>" * 20_000),
     "Chakra name": ("g.0.et", b"\x02\n\x00\x08\x08\x01\x12\x02\x1b[\x18\x07"),
     "flow list": ("g.csv", b"src,dst,\x1b[31mproto\n1,2,3\n"),

@@ -69,7 +69,7 @@ NAMED = {
     "lab run": {"run"},
     "plan": {"recipes", "recommended", "refused", "traps"},
     "ports": {"source_port", "path"},
-    "run": {"steps", "steps.parquet", "phases", "cost", "interference"},
+    "run": {"steps", "steps.parquet", "phases", "cost", "requests", "requests.parquet", "served", "interference"},
     "schemes show": {"schemes"},
 }
 """Other words in a row of the page: keys of what is in a list, and verbs."""

@@ -14,7 +14,7 @@ use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Position};
 use anabranch_record::{
     RecordError, RecordFile, critical_columns, event_columns, flow_columns, port_columns, queue_columns,
-    step_columns, tables_beside_flows, totals, window_columns, write_captures,
+    request_columns, step_columns, tables_beside_flows, totals, window_columns, write_captures,
 };
 use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, tier_name};
 use anabranch_sim::{CapturedPacket, Framing, Outcome, Totals, Window};
@@ -255,7 +255,7 @@ impl Scenario {
             return Err(PyKeyboardInterrupt::new_err("the run was cancelled"));
         }
         let tables = py.detach(|| tables_beside_flows(fabric, settings, flows, &outcome));
-        let [ports, queues, windows, events, steps, critical] =
+        let [ports, queues, windows, events, steps, critical, requests] =
             tables.map(|(_, columns)| dictionary(py, columns));
         let Outcome { flows: records, captures, counts, totals, .. } = outcome;
         let records = file.map_or_else(|| Records::InMemory(Arc::new(records)), Records::InFile);
@@ -268,6 +268,7 @@ impl Scenario {
             events: events?,
             steps: steps?,
             critical: critical?,
+            requests: requests?,
             totals: sums(py, &totals)?,
             counts,
             resolved: Arc::clone(&self.resolved),
@@ -311,6 +312,8 @@ pub(crate) struct Run {
     steps: Py<PyDict>,
     #[pyo3(get)]
     critical: Py<PyDict>,
+    #[pyo3(get)]
+    requests: Py<PyDict>,
     #[pyo3(get)]
     totals: Py<PyDict>,
     #[pyo3(get)]
@@ -395,5 +398,6 @@ pub(crate) fn columns() -> PyResult<BTreeMap<&'static str, Schema>> {
         ("events", schema(&event_columns(&[]))),
         ("steps", schema(&step_columns(&[]))),
         ("critical", schema(&critical_columns(&[]))),
+        ("requests", schema(&request_columns(&[]))),
     ]))
 }

@@ -29,7 +29,7 @@ pub(crate) fn describe_work(
     let traces = Context { groups: Groups::default(), dimensions, accelerator };
     let groups = groups.map(|groups| groups.display().to_string());
     let described = py.detach(|| {
-        let settings = Settings { bytes: size_bytes, traces, start_unit: None };
+        let settings = Settings { bytes: size_bytes, traces, start_unit: None, ranks: None };
         let graph = read(&file.display().to_string(), groups, settings)?;
         graph.check()?;
         let (messages, bytes) = graph.messages();

@@ -7,7 +7,7 @@ use anabranch_fabric::Fabric;
 use anabranch_sim::{Outcome, Settings, WorkRecord};
 use anabranch_traffic::{FlowSource, PlacedWork, Start};
 use anabranch_work::links::{Links, Message, run};
-use anabranch_work::{Act, Graph, NEVER_PS, NodeId, NodeTimes};
+use anabranch_work::{Act, Graph, NEVER_PS, NodeId, NodeTimes, Request};
 use std::collections::BTreeMap;
 
 /// Rows of one graph.
@@ -16,6 +16,8 @@ pub struct Job<'a> {
     path: Vec<NodeId>,
     placed: &'a PlacedWork,
     record: &'a WorkRecord,
+    /// Start and end of each node if every message took the time of its flow alone.
+    ideal: Vec<NodeTimes>,
     /// Flow of each node that sends to another rank.
     messages: Vec<Option<Carried>>,
 }
@@ -76,13 +78,14 @@ impl Links for Alone<'_> {
     }
 }
 
-/// Name of a part for the table: that of its collective, or of its dimension in training.
+/// Name of a part for the table: that of its collective, or of its dimension in training or inference.
 fn kind(graph: &Graph, part: usize) -> &'static str {
     let part = &graph.parts()[part];
     let collective = anabranch_work::collective::Kind::ALL
         .into_iter()
         .find(|kind| part.bus.is_some() && part.name.starts_with(kind.name()));
-    let dimension = anabranch_work::training::PARTS.into_iter().find(|name| *name == part.name);
+    let dimensions = anabranch_work::training::PARTS.into_iter().chain(anabranch_work::inference::PARTS);
+    let dimension = dimensions.filter(|_| part.bus.is_none()).find(|name| *name == part.name);
     collective.map(anabranch_work::collective::Kind::name).or(dimension).unwrap_or("graph")
 }
 
@@ -175,7 +178,8 @@ fn job<'a>(
     let graph = &*placed.graph;
     let path = critical_path(graph, record);
     let real = spans(graph, &record.times);
-    let ideal = spans(graph, &run(graph, &mut Alone(&messages)));
+    let ideal_times = run(graph, &mut Alone(&messages));
+    let ideal = spans(graph, &ideal_times);
     let sent = sent_bytes(graph);
     let loads = CardLoads::of(placed, fabric);
     let mut rows: Vec<Row> = Vec::new();
@@ -221,7 +225,7 @@ fn job<'a>(
         rows.push(sum(&parts, Some(step), "step"));
         rows.extend(parts.iter().map(|&part| sum(&[part], Some(step), kind(graph, part))));
     }
-    Job { rows, path, placed, record, messages }
+    Job { rows, path, placed, record, ideal: ideal_times, messages }
 }
 
 /// Bytes of the messages of each part.
@@ -236,6 +240,21 @@ fn sent_bytes(graph: &Graph) -> Vec<u64> {
 }
 
 impl Job<'_> {
+    /// Requests that it serves.
+    pub(crate) fn requests(&self) -> &[Request] {
+        self.placed.graph.requests()
+    }
+
+    /// Start and end of each node.
+    pub(crate) fn times(&self) -> &[NodeTimes] {
+        &self.record.times
+    }
+
+    /// The same if every message took the time of its flow alone.
+    pub(crate) fn ideal_times(&self) -> &[NodeTimes] {
+        &self.ideal
+    }
+
     /// Flow of a message; `None` if there is none.
     fn flow(&self, node: NodeId) -> Option<u64> {
         self.messages[node as usize].map(|carried| carried.flow.into())
@@ -292,7 +311,8 @@ pub fn step_columns(jobs: &[Job<'_>]) -> Vec<Column> {
         column(
             "kind",
             "What the row is about: the whole `job`, a whole `step`, or a part of it: `compute`, the collective, \
-             `tensor`, `expert`, `pipeline` or `data` of training, `graph` for a file.",
+             `tensor`, `expert`, `pipeline` or `data` of training, `arrival`, `prefill`, `decode`, `tensor`, `expert` or \
+             `cache` of inference, `graph` for a file.",
             Values::Word(rows.iter().map(|(_, _, row)| row.kind).collect()),
         ),
         column("ranks", "Ranks that take part.", whole(&|row| row.ranks.into())),

@@ -4,6 +4,7 @@ use crate::column::{Column, ns};
 use crate::events::event_columns;
 use crate::flows::flow_columns;
 use crate::ports::{port_columns, queue_columns, window_columns};
+use crate::requests::request_columns;
 use crate::steps::{critical_columns, jobs, step_columns};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{Outcome, Settings, Totals};
@@ -16,12 +17,12 @@ pub fn tables<B>(
     settings: &Settings<B>,
     flows: &[Flow],
     outcome: &Outcome,
-) -> [(&'static str, Vec<Column>); 7] {
+) -> [(&'static str, Vec<Column>); 8] {
     let (framing, measure) = (settings.framing, settings.observe.measure);
     let of_flows = flow_columns(fabric, framing, &settings.transports, flows, &outcome.flows, measure);
-    let [ports, queues, windows, events, steps, critical] =
+    let [ports, queues, windows, events, steps, critical, requests] =
         tables_beside_flows(fabric, settings, &flows, outcome);
-    [("flows", of_flows), ports, queues, windows, events, steps, critical]
+    [("flows", of_flows), ports, queues, windows, events, steps, critical, requests]
 }
 
 /// Tables of a run by name, without that of its flows.
@@ -31,7 +32,7 @@ pub fn tables_beside_flows<B>(
     settings: &Settings<B>,
     flows: &dyn FlowSource,
     outcome: &Outcome,
-) -> [(&'static str, Vec<Column>); 6] {
+) -> [(&'static str, Vec<Column>); 7] {
     let jobs = jobs(fabric, settings, flows, outcome);
     [
         ("ports", port_columns(fabric, &outcome.ports)),
@@ -40,6 +41,7 @@ pub fn tables_beside_flows<B>(
         ("events", event_columns(&outcome.events)),
         ("steps", step_columns(&jobs)),
         ("critical", critical_columns(&jobs)),
+        ("requests", request_columns(&jobs)),
     ]
 }
 

@@ -2,13 +2,14 @@
 
 use crate::file::{Files, content, file_error};
 use crate::identity::digest;
-use crate::section::traffic::{CollectiveName, WorkSetting};
+use crate::section::traffic::{CollectiveName, InferenceSetting, WorkSetting};
 use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Origin};
 use anabranch_traffic::TrafficError;
-use anabranch_traffic::workload::{Job, PlacedWork, skewed_blocks};
+use anabranch_traffic::workload::{Job, PlacedWork, arrivals_ps, skewed_blocks};
 use anabranch_work::chakra::{Context, Groups, read_groups, read_ranks};
 use anabranch_work::collective::{Collective, steps};
+use anabranch_work::inference::Inference;
 use anabranch_work::read::{Format, Settings, read_bytes};
 use anabranch_work::training::Training;
 use anabranch_work::{Graph, MESSAGES_MAX, WorkError};
@@ -44,13 +45,19 @@ pub(crate) fn job(
         None => {
             let ranks = ranks_by_name(setting, all.len() as u32, origin)?;
             let hosts = place(ranks)?;
-            let graph = match &setting.training {
-                Some(training) => {
+            let graph = match (&setting.training, &setting.inference) {
+                (Some(training), _) => {
                     let messages = training.messages().map_err(|error| work_error(error, origin))?;
                     check_messages(messages, setting.iterations, origin)?;
                     step_of_training(setting, training, seed)
                 }
-                None => by_name(setting, ranks, seed),
+                (None, Some(inference)) => {
+                    let inference = requests(inference, seed);
+                    let messages = inference.messages().map_err(|error| work_error(error, origin))?;
+                    check_messages(messages, 1, origin)?;
+                    inference.graph()
+                }
+                (None, None) => by_name(setting, ranks, seed),
             };
             (graph.map_err(|error| work_error(error, origin))?, hosts)
         }
@@ -115,7 +122,8 @@ fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> R
     } else {
         vec![(file.path.clone(), content(file, "file", origin, files)?)]
     };
-    let settings = Settings { bytes: setting.size_bytes, traces, start_unit: setting.start_unit };
+    let settings =
+        Settings { bytes: setting.size_bytes, traces, start_unit: setting.start_unit, ranks: setting.ranks };
     let graph = read_bytes(&contents, format, &settings).map_err(unreadable)?;
     graph.check().map_err(unreadable)?;
     check_messages(graph.messages().0, setting.iterations, origin)?;
@@ -133,15 +141,30 @@ fn groups_named(name: &str, origin: &Origin, files: &Files<'_>) -> Result<Vec<u8
     })
 }
 
-/// Number of ranks where no file has them: those of `training`, or one for each host.
+/// Number of ranks where no file has them: those of `training` or `inference`, or one for each host.
 fn ranks_by_name(setting: &WorkSetting, hosts: u32, origin: &Origin) -> Result<u32, FormError> {
-    let Some(training) = &setting.training else { return Ok(setting.ranks.unwrap_or(hosts)) };
-    let ranks = training.ranks().map_err(|error| work_error(error, origin))?;
+    let (ranks, what) = match (&setting.training, &setting.inference) {
+        (Some(training), _) => (training.ranks(), "training: tensor x data x pipeline are"),
+        (None, Some(inference)) => {
+            (inference.shape.ranks(), "inference: groups x tensor of prefill and decode are")
+        }
+        (None, None) => return Ok(setting.ranks.unwrap_or(hosts)),
+    };
+    let ranks = ranks.map_err(|error| work_error(error, origin))?;
     if setting.ranks.is_some_and(|asked| asked != ranks) {
-        let problem = format!("ranks: tensor x data x pipeline are {ranks}");
-        return Err(origin.error(&problem, "leave `ranks` out where there is `training`"));
+        let (name, words) = what.split_once(": ").unwrap_or(("", what));
+        let hint = format!("leave `ranks` out where there is `{name}`");
+        return Err(origin.error(&format!("ranks: {words} {ranks}"), hint));
     }
     Ok(ranks)
+}
+
+/// Inference with its requests; random ones are drawn from the seed.
+fn requests(setting: &InferenceSetting, seed: u64) -> Inference {
+    let (Some(count), Some(per_s)) = (setting.requests, setting.requests_per_s) else {
+        return setting.with_arrivals(setting.arrivals_ps.iter().flatten().copied());
+    };
+    setting.with_arrivals(arrivals_ps(per_s, seed).take(count as usize))
 }
 
 /// All steps of training; with skew the same experts are popular in all of them.

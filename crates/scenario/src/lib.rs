@@ -41,6 +41,7 @@ pub use section::measure::Measure;
 pub use section::record::Record;
 pub use section::routing::{Routing, Weights};
 pub use section::traffic::{
-    Amount, CollectiveName, Demand, Rate, SizeSource, SizesSetting, Traffic, Training, WorkSetting,
+    Amount, CollectiveName, Demand, InferenceSetting, Rate, SizeSource, SizesSetting, Traffic, Training,
+    WorkSetting,
 };
 pub use tier::tier_name;

@@ -174,7 +174,9 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
             let complete = ("graph with all keys", Scenario { traffic: vec![complete], ..base() });
             let training = Traffic { demand: Demand::Graph(WorkSetting::training()), ..Traffic::default() };
             let training = ("graph of training", Scenario { traffic: vec![training], ..base() });
-            traffic::KINDS.into_iter().map(traffic).chain([complete, training]).collect()
+            let inference = Traffic { demand: Demand::Graph(WorkSetting::inference()), ..Traffic::default() };
+            let inference = ("graph of inference", Scenario { traffic: vec![inference], ..base() });
+            traffic::KINDS.into_iter().map(traffic).chain([complete, training, inference]).collect()
         }
         "transport" => transport::variants().into_iter().map(transport).collect(),
         _ => vec![("", base())],

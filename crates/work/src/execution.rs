@@ -29,6 +29,15 @@ pub struct NodeTimes {
     pub end_ps: u64,
 }
 
+impl NodeTimes {
+    /// When the last of some nodes ended, in picoseconds, by the times of all. None if one has not ended, or if there are
+    /// none.
+    #[must_use]
+    pub fn last_end_ps(nodes: &[NodeId], times: &[Self]) -> Option<u64> {
+        nodes.iter().map(|&node| times[node as usize].end_ps).max().filter(|&end_ps| end_ps != NEVER_PS)
+    }
+}
+
 /// State of an execution.
 #[derive(Debug)]
 pub struct Execution<G: AsRef<Graph>> {

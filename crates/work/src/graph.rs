@@ -1,58 +1,10 @@
 //! Graph of work: what each rank sends, receives and computes, and what must have happened before.
 
 use crate::WorkError;
+use crate::lists::Lists;
+use crate::node::{Act, Node, NodeId};
+use crate::requests::Request;
 use std::collections::HashMap;
-
-/// Identity of a node: its index in [`Graph::nodes`], rank by rank.
-pub type NodeId = u32;
-
-/// Action of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
-    /// Sends a message. It has ended when its last byte is delivered.
-    Send {
-        /// Rank that receives.
-        to: u32,
-        /// Size, at least one byte.
-        bytes: u64,
-        /// Tag by which the receiver knows it.
-        tag: u32,
-    },
-    /// Waits for a message.
-    Recv {
-        /// Rank that sends; any if `None`.
-        from: Option<u32>,
-        /// Size that is expected. Messages are matched by source and tag alone, as in MPI.
-        bytes: u64,
-        /// Tag of the message; any if `None`.
-        tag: Option<u32>,
-    },
-    /// Computes: occupies a processor of its rank.
-    Calc {
-        /// Duration in picoseconds.
-        ps: u64,
-    },
-    /// Lets time pass without a processor.
-    Wait {
-        /// Duration in picoseconds.
-        ps: u64,
-    },
-}
-
-/// One node of a graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
-    /// Action.
-    pub act: Act,
-    /// Processor of its rank that computes, and that sends under LogGOPS.
-    pub cpu: u8,
-    /// Network card of its rank, under LogGOPS.
-    pub nic: u8,
-    /// Part of the work to which it belongs, an index into [`Graph::parts`].
-    pub part: u32,
-    /// Line of the file, or number in it, where it stands; 0 if there is none.
-    pub line: u32,
-}
 
 /// Part of a graph whose completion is reported: a collective, or all of a file, in one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,36 +21,6 @@ pub struct Part {
     pub bus: Option<(u32, u32)>,
 }
 
-/// Lists of numbers, one list per node, in one array.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Lists {
-    first: Vec<u32>,
-    items: Vec<u32>,
-}
-
-impl Lists {
-    fn of(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut first = vec![0u32; count + 1];
-        for (of, _) in pairs.clone() {
-            first[of as usize + 1] += 1;
-        }
-        for index in 0..count {
-            first[index + 1] += first[index];
-        }
-        let mut next = first.clone();
-        let mut items = vec![0; first[count] as usize];
-        for (of, item) in pairs {
-            items[next[of as usize] as usize] = item;
-            next[of as usize] += 1;
-        }
-        Self { first, items }
-    }
-
-    fn of_node(&self, node: NodeId) -> &[u32] {
-        &self.items[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
-    }
-}
-
 /// Graph of work, complete and unchangeable. [`Builder`] makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
@@ -113,6 +35,7 @@ pub struct Graph {
     /// Least tag of the messages by which sender and receiver meet; see [`Graph::needs_receive`].
     pub(crate) control_tag: Option<u32>,
     warnings: Vec<String>,
+    requests: Vec<Request>,
 }
 
 impl Graph {
@@ -180,6 +103,12 @@ impl Graph {
     #[must_use]
     pub fn step_of(&self, node: NodeId) -> u32 {
         self.parts[self.node(node).part as usize].step
+    }
+
+    /// Requests that it serves, in the order of their arrival; none unless it is of inference.
+    #[must_use]
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
     }
 
     /// Number of messages and sum of their bytes.
@@ -267,6 +196,8 @@ pub struct Builder {
     /// Tags of messages made here begin at 2^31, beyond those that files use.
     next_tag: u32,
     warnings: Vec<String>,
+    /// Requests that the graph serves, by identities of this builder.
+    pub(crate) requests: Vec<Request>,
 }
 
 impl Builder {
@@ -292,6 +223,7 @@ impl Builder {
             gates: Vec::new(),
             next_tag: 1 << 31,
             warnings: Vec::new(),
+            requests: Vec::new(),
         })
     }
 
@@ -495,6 +427,7 @@ impl Builder {
             file: self.file,
             control_tag: None,
             warnings: self.warnings,
+            requests: self.requests.iter().map(|request| request.renumbered(&number)).collect(),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! its own; the packet simulator, [`loggops`] and [`links`] bring theirs.
 
 mod accelerator;
+pub mod aicb;
+mod chains;
 pub mod chakra;
 mod check;
 pub mod collective;
@@ -11,19 +13,25 @@ pub mod connection_matrix;
 mod execution;
 pub mod goal;
 mod graph;
+pub mod inference;
 pub mod links;
+mod lists;
 pub mod loggops;
 mod mailbox;
 pub mod msccl;
+mod node;
 pub mod read;
 mod rendezvous;
+mod requests;
 pub mod training;
 mod work_error;
 
 pub use accelerator::Accelerator;
 pub use execution::{Effect, Execution, NEVER_PS, NodeTimes};
-pub use graph::{Act, Builder, Graph, Node, NodeId, Part};
+pub use graph::{Builder, Graph, Part};
+pub use node::{Act, Node, NodeId};
 pub use rendezvous::{CONTROL_BYTES, Rendezvous};
+pub use requests::Request;
 pub use work_error::WorkError;
 
 /// Most messages of a graph: more would take more memory than machines have.

@@ -3,7 +3,7 @@
 use crate::chakra::{self, Context, Trace};
 use crate::connection_matrix::StartUnit;
 use crate::msccl::{self, Buffer};
-use crate::{Graph, WorkError, connection_matrix, goal};
+use crate::{Graph, WorkError, aicb, connection_matrix, goal};
 
 /// Format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +18,14 @@ pub enum Format {
     Msccl,
     /// Connection matrices of htsim.
     Matrix,
+    /// Workloads of AICB, which SimAI reads.
+    Aicb,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [Self::Goal, Self::GoalBinary, Self::Chakra, Self::Msccl, Self::Matrix];
+    pub const ALL: [Self; 6] =
+        [Self::Goal, Self::GoalBinary, Self::Chakra, Self::Msccl, Self::Matrix, Self::Aicb];
 
     /// Endings of names.
     #[must_use]
@@ -33,6 +36,7 @@ impl Format {
             Self::Chakra => &[".et"],
             Self::Msccl => &[".xml"],
             Self::Matrix => &[".cm", ".tm"],
+            Self::Aicb => &[".txt"],
         }
     }
 
@@ -60,6 +64,8 @@ pub struct Settings {
     pub traces: Context,
     /// Unit of starts in a matrix of htsim.
     pub start_unit: Option<StartUnit>,
+    /// Number of ranks, for workloads of AICB that do not state it.
+    pub ranks: Option<u32>,
 }
 
 /// Reads a graph from the files of all ranks, or the only one, each with the name that errors state.
@@ -92,5 +98,6 @@ pub fn read_bytes(
             let settings = connection_matrix::Settings { start_unit, endless_bytes: bytes };
             connection_matrix::read(text()?, name, settings)
         }
+        Format::Aicb => aicb::read(text()?, name, settings.ranks),
     }
 }

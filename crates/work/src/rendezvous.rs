@@ -137,6 +137,7 @@ impl Graph {
                 builder.irequires(first[after as usize], before);
             }
         }
+        builder.requests = self.requests().to_vec();
         Ok(builder.finish())
     }
 }

@@ -208,7 +208,7 @@ def test_graph_refuses_what_is_no_graph(tmp_path: Path) -> None:
     for arguments, said in (
         ([str(file)], "cut.bin: byte"),
         ([str(tmp_path / "no.goal")], "give a file that can be read"),
-        ([str(tmp_path / "no.txt")], "ends in one of .goal, .bin, .et, .xml, .cm"),
+        ([str(tmp_path / "no.csv")], "ends in one of .goal, .bin, .et, .xml, .cm, .tm, .txt"),
         ([str(VECTORS / "irequires_2.goal"), "--loggops", "1,2"], "six whole numbers"),
     ):
         refused = anabranch("graph", *arguments)

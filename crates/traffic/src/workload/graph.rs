@@ -140,3 +140,13 @@ pub fn skewed_blocks(ranks: u32, bytes: u64, skew: f64, seed: u64, step: u32) ->
     let count = ranks as usize;
     (0..count * count).map(|index| row[index % count]).collect()
 }
+
+/// Times in picoseconds at which requests come, without end: a Poisson process of so many in a second.
+pub fn arrivals_ps(per_s: f64, seed: u64) -> impl Iterator<Item = u64> {
+    let mut gaps = Stream::new(seed, "arrivals of requests");
+    let mut time_ps = 0.0;
+    std::iter::repeat_with(move || {
+        time_ps += gaps.exponential(1e12 / per_s);
+        time_ps as u64
+    })
+}

@@ -7,7 +7,7 @@ mod parameter_server;
 mod poisson;
 mod ring_all_reduce;
 
-pub use graph::{Job, PlacedWork, Placement, skewed_blocks};
+pub use graph::{Job, PlacedWork, Placement, arrivals_ps, skewed_blocks};
 pub use incast::{Clients, Incast, JobRate};
 pub use once::Once;
 pub use parameter_server::ParameterServer;

@@ -3,8 +3,9 @@
 
 use super::Training;
 use super::layer::Pass;
-use crate::collective::{Algorithm, Collective, Kind, expand};
-use crate::{Act, Builder, Graph, NodeId, Part, WorkError};
+use crate::chains::Chains;
+use crate::collective::{Algorithm, Collective, Kind};
+use crate::{Act, Graph, NodeId, WorkError};
 
 /// What nodes belong to; numbers of [`super::PARTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +25,7 @@ struct Boundary {
 
 struct Step<'a> {
     training: &'a Training,
-    builder: Builder,
-    /// What the next node of each rank waits for.
-    tails: Vec<Vec<NodeId>>,
+    chains: Chains,
     /// Forward, stage by stage: from it to the next one. Backward: from the next one to it.
     forward: Vec<Boundary>,
     backward: Vec<Boundary>,
@@ -37,14 +36,9 @@ struct Step<'a> {
 /// Makes the graph of a checked shape.
 pub(super) fn graph(training: &Training) -> Result<Graph, WorkError> {
     let ranks = training.ranks()?;
-    let mut builder = Builder::new("training", ranks)?;
-    for name in super::PARTS {
-        builder.begin_part(Part { step: 0, name: name.to_owned(), bytes: 0, ranks, bus: None });
-    }
     let mut step = Step {
         training,
-        builder,
-        tails: vec![Vec::new(); ranks as usize],
+        chains: Chains::new("training", ranks, &super::PARTS)?,
         forward: Vec::new(),
         backward: Vec::new(),
         known: vec![vec![0; (training.layers / training.pipeline) as usize]; ranks as usize],
@@ -56,8 +50,8 @@ pub(super) fn graph(training: &Training) -> Result<Graph, WorkError> {
         }
     }
     step.add_gradients()?;
-    step.builder.weigh_parts();
-    Ok(step.builder.finish())
+    step.chains.builder.weigh_parts();
+    Ok(step.chains.builder.finish())
 }
 
 impl Step<'_> {
@@ -66,7 +60,7 @@ impl Step<'_> {
         let training = self.training;
         let per_stage = training.tensor * training.data;
         let bytes = training.state_bytes() / u64::from(training.tensor);
-        self.builder.resume_part(Dimension::Pipeline as u32);
+        self.chains.builder.resume_part(Dimension::Pipeline as u32);
         for stage in 0..training.pipeline - 1 {
             let mut between = |back: bool| -> Result<Boundary, WorkError> {
                 let mut boundary = Boundary { sends: Vec::new(), receives: Vec::new() };
@@ -74,7 +68,7 @@ impl Step<'_> {
                     for place in 0..per_stage {
                         let (here, next) = (place + per_stage * stage, place + per_stage * (stage + 1));
                         let (from, to) = if back { (next, here) } else { (here, next) };
-                        let (send, receive) = self.builder.message(from, to, bytes)?;
+                        let (send, receive) = self.chains.builder.message(from, to, bytes)?;
                         boundary.sends.push(send);
                         boundary.receives.push(receive);
                     }
@@ -131,7 +125,7 @@ impl Step<'_> {
                 Pass::Backward => self.backward.get(stage as usize),
             };
             if let Some(boundary) = boundary {
-                self.tails[rank as usize].push(boundary.receives[slot]);
+                self.chains.tails[rank as usize].push(boundary.receives[slot]);
             }
         }
     }
@@ -145,8 +139,8 @@ impl Step<'_> {
                 Pass::Backward => stage.checked_sub(1).and_then(|before| self.backward.get(before as usize)),
             };
             if let Some(send) = boundary.map(|boundary| boundary.sends[slot]) {
-                for &tail in &self.tails[rank as usize] {
-                    self.builder.requires(send, tail);
+                for &tail in &self.chains.tails[rank as usize] {
+                    self.chains.builder.requires(send, tail);
                 }
             }
         }
@@ -230,14 +224,14 @@ impl Step<'_> {
 
     fn add_buckets(&mut self, weights: u64, replicas: &[u32]) -> Result<(), WorkError> {
         for &rank in replicas {
-            self.tails[rank as usize].clear();
+            self.chains.tails[rank as usize].clear();
         }
         for bucket in self.training.buckets(weights) {
             // The first layer's are the last to be there.
             let layer = if self.training.overlap { bucket.layer } else { 0 };
             for &rank in replicas {
                 let known = self.known[rank as usize][layer as usize];
-                self.tails[rank as usize].push(known);
+                self.chains.tails[rank as usize].push(known);
             }
             let sum = Collective::new(Kind::AllReduce, Algorithm::Ring, bucket.bytes);
             self.collect(Dimension::Data, &sum, replicas)?;
@@ -245,39 +239,17 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Adds a node that waits for all that its rank did before.
     fn add(&mut self, rank: u32, act: Act) -> Result<NodeId, WorkError> {
-        self.builder.resume_part(Dimension::Compute as u32);
-        let node = self.builder.node(rank, act)?;
-        for before in std::mem::replace(&mut self.tails[rank as usize], vec![node]) {
-            self.builder.requires(node, before);
-        }
-        Ok(node)
+        self.chains.add(Dimension::Compute as u32, rank, act)
     }
 
-    /// Adds a collective of a group, unless it is one rank.
     fn collect(
         &mut self,
         dimension: Dimension,
         collective: &Collective,
         group: &[u32],
     ) -> Result<(), WorkError> {
-        if group.len() < 2 {
-            return Ok(());
-        }
-        for &rank in group {
-            if self.tails[rank as usize].len() > 1 {
-                self.add(rank, Act::Wait { ps: 0 })?;
-            }
-        }
-        self.builder.resume_part(dimension as u32);
-        let tails = &self.tails;
-        let ends =
-            expand(&mut self.builder, collective, group, |rank| tails[rank as usize].first().copied())?;
-        for (&rank, ends) in group.iter().zip(ends) {
-            self.tails[rank as usize] = ends;
-        }
-        Ok(())
+        self.chains.collect((dimension as u32, Dimension::Compute as u32), collective, group)
     }
 }
 

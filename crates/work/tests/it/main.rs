@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
+mod aicb;
 mod chakra;
 mod collectives;
 mod damage;
 mod golden;
+mod inference;
 mod readers;
 mod rendezvous;
 mod training;

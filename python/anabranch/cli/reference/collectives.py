@@ -15,6 +15,8 @@ from anabranch.reproduce.session import recall
 from anabranch.reproduce.values.estimate import Estimate
 
 COLLECTIVES = {"known/ai-allreduce": "all-reduce", "known/ai-alltoall": "all-to-all"}
+TRAINING = "known/ai-training"
+"""A whole step, of which collectives are a part: it has tables of its own."""
 FABRICS = ("whole", "dead-link", "slow-link")
 JOB_TIME = Quantity("job time")
 BASE = "ecmp"
@@ -56,10 +58,11 @@ class Case:
 
 def page(written: str) -> str:
     """The page `which-ai.md` with its tables anew."""
-    studies = {one.group.label: _cells(one.evidence) for one in recall(select(list(COLLECTIVES), with_records=True))}
+    recorded = recall(select([*COLLECTIVES, TRAINING], with_records=True))
+    studies = {one.group.label: _cells(one.evidence) for one in recorded}
     for label, evidence in studies.items():
         written = replace_block(written, label, "\n".join(_by_fabric(evidence)))
-    return replace_block(written, "worst cases", _worst_cases(studies))
+    return replace_block(written, "worst cases", _worst_cases({label: studies[label] for label in COLLECTIVES}))
 
 
 def _cells(evidence: Evidence) -> CellEvidence:

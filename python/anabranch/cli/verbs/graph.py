@@ -24,7 +24,7 @@ def graph(
         typer.Argument(
             metavar="FILE",
             help="Workload graph: .goal or .bin (GOAL), .et (Chakra: the file of rank 0, the others beside it), .xml "
-            "(MSCCL) or .cm (htsim).",
+            "(MSCCL), .cm (htsim) or .txt (AICB, SimAI).",
         ),
     ],
     loggops: Annotated[

@@ -29,8 +29,9 @@ Measures = Annotated[
         "--measure",
         metavar="M,M,...",
         help="What tables and figures show: slowdown, fct, throughput, job (time of a job, such as an incast or a "
-        "training job), step (of workload graphs); repeatable. Default: step and job where there are some, and "
-        "slowdown for flows by themselves; in a report fct, too.",
+        "training job), step (of workload graphs), ttft and tpot (time to first token and per output token, of "
+        "inference); repeatable. Default: those of requests, steps and jobs where there are some, and slowdown for "
+        "flows by themselves; in a report fct, too.",
     ),
 ]
 Statistics = Annotated[

@@ -92,9 +92,9 @@ def compare(
             over DCTCP for 150 ms.
         overrides: Keys of the scenario to change, as in `{"traffic.duration": "50 ms"}`.
         measures: What tables and figures show, one or several of `slowdown`, `fct`, `throughput` (payload over
-            completion time), `job` (from the start of a job, such as an incast or a training job, to its end) and
-            `step` (of workload graphs). Default: `slowdown` for flows by themselves, `job` and `step` where there are
-            some.
+            completion time), `job` (from the start of a job, such as an incast or a training job, to its end), `step`
+            (of workload graphs), `ttft` and `tpot` (time to first token and per output token, of inference). Default:
+            `slowdown` for flows by themselves, those of jobs, steps and requests where there are some.
         statistics: Statistics of them: `mean`, `p50`, `p95`, `p99`, `p99.9`. Default: `mean`, and `p99` of flows.
         size_classes: Size classes that they are of, as in `"up to 100 KB"`, or `each`. Default: `all`.
         name: Name of the folder of results.

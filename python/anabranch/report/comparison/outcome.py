@@ -62,7 +62,8 @@ class Comparison:
 
         Columns: `scheme`, `load`, `sizes`, `fabric` and `change` if they are compared, `size_class`, `seeds`, `flows`,
         `unfinished`, `slowdown_mean`, `slowdown_mean_ci95`, and the same of `p50` to `p99.9`, of `fct_ns` and
-        `throughput_bps`; in rows of all flows `jobs`, `unfinished_jobs`, `job_ns_mean`, ..., and likewise `steps`.
+        `throughput_bps`; in rows of all flows `jobs`, `unfinished_jobs`, `job_ns_mean`, ..., and likewise `steps`
+        and `requests` (`ttft_ns_mean`, `tpot_ns_mean`, ...).
         """
         return self.frames.table
 

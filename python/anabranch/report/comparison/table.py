@@ -147,6 +147,10 @@ def remarks(frames: Frames) -> Iterator[str]:
     yield from unfinished(frames)
 
 
+COUNTED = {"job": "jobs", "step": "steps", "ttft": "requests", "tpot": "requests"}
+"""What there are several of in a run, by the measure that each has; all other measures are of flows."""
+
+
 def gaps(frames: Frames) -> Iterator[str]:
     """Why some statistics have no value."""
     lacking = {
@@ -155,7 +159,7 @@ def gaps(frames: Frames) -> Iterator[str]:
         if frames.table.filter(size_class=one.size_class)[one.column].null_count()
     }
     for (statistic, needed), measure in lacking.items():
-        word = {"job": "jobs", "step": "steps"}.get(measure.name, "flows")
+        word = COUNTED.get(measure.name, "flows")
         hint = "" if word != "flows" else "; hint: longer arrivals, -o traffic.duration=500ms"
         yield (
             f"-: a {statistic} needs {count(needed)} {word} in each run{hint}"
@@ -166,13 +170,12 @@ def gaps(frames: Frames) -> Iterator[str]:
 
 def unfinished(frames: Frames) -> Iterator[str]:
     """What did not end under each scheme, and is in no mean."""
-    columns = {"job": "unfinished_jobs", "step": "unfinished_steps"}
-    for column in dict.fromkeys(columns.get(one.measure.name, "unfinished") for one in frames.criteria):
-        what = column.removeprefix("unfinished").strip("_") or "flows"
+    for what in dict.fromkeys(COUNTED.get(one.measure.name) for one in frames.criteria):
+        column = f"unfinished_{what}" if what else "unfinished"
         of = frames.table.filter(size_class=ALL).group_by("scheme", maintain_order=True).agg(pl.col(column).sum())
         words = ", ".join(f"{count(number)} under {scheme}" for scheme, number in of.iter_rows() if number)
         if words:
-            yield f"{what} that did not finish are in no mean: {words}"
+            yield f"{what or 'flows'} that did not finish are in no mean: {words}"
 
 
 LOST = {"dropped_packets": "dropped packets", "lost_packets": "packets lost to failures"}

@@ -10,6 +10,7 @@ import polars as pl
 from anabranch.report.page.material import Material
 from anabranch.report.plot.step_times import JobPanel, Spans, Steps
 from anabranch.report.tables import interference_table
+from anabranch.report.tables.requests_table import REQUESTS, request_rows
 from anabranch.report.tables.steps_table import (
     HEADER,
     HOLDERS,
@@ -37,6 +38,8 @@ class StepSection:
     jobs: Table
     parts: Table | None
     """What the jobs wait for, part by part; None if no job has several."""
+    requests: Table | None
+    """Times of requests of inference; None if there are none."""
     phases: Table | None
     costs: Table | None
     """What the jobs of each run cost each other; None if no run was compared with its jobs alone."""
@@ -69,6 +72,8 @@ def step_section(material: Material) -> StepSection | None:
         for row in holder_rows(run, max(1, LONGEST // len(runs)))
     ]
     parts = [(label, row) for label, runs in jobs for row in part_rows(runs)]
+    served = [(label, runs) for label, runs in jobs if all(run.has_requests for run in runs)]
+    requests = [(label, row) for label, runs in served for row in request_rows(runs)]
     phases = [(label, row) for label, runs in jobs for row in phase_rows(runs)]
     compared = [(_of_seed(label, runs, run), costs) for label, runs, run in each if (costs := noted(run)) is not None]
     cost_cells = [(label, row) for label, costs in compared for row in interference_table.cost_rows(costs)]
@@ -76,6 +81,7 @@ def step_section(material: Material) -> StepSection | None:
     return StepSection(
         jobs=table(HEADER, [(label, row) for label, runs in jobs for row in step_rows(runs)]),
         parts=table(PARTS, parts) if parts else None,
+        requests=table(REQUESTS, requests) if requests else None,
         phases=table(PHASES, phases) if phases else None,
         costs=table(interference_table.HEADER, cost_cells) if cost_cells else None,
         links=[

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from anabranch.files.terminal.plain_table import plain_table
 from anabranch.files.units import bit_rate, count, duration, pct
+from anabranch.report.tables.requests_table import show_requests
 from anabranch.report.tables.steps_table import show_steps
 from anabranch.simulate.runs.class_table import ABSENT, class_rows
 from anabranch.simulate.stats import host_queues, retransmission
@@ -65,6 +66,7 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
     console.print()
     if run.has_steps:
         show_steps(run, console)
+        show_requests(run, console)
     else:
         _show_jobs(run, console)
     _show_load(run, console)

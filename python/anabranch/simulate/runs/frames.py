@@ -16,8 +16,8 @@ from anabranch import _core
 from anabranch._core import Run
 from anabranch.simulate.runs.program_run import ProgramRun
 
-TABLES = ("ports", "queues", "windows", "events", "steps", "critical")
-OPTIONAL = ("queues", "windows", "events", "steps", "critical")
+TABLES = ("ports", "queues", "windows", "events", "steps", "critical", "requests")
+OPTIONAL = ("queues", "windows", "events", "steps", "critical", "requests")
 
 
 NAMES = frozenset(

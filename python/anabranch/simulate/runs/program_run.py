@@ -32,6 +32,7 @@ class ProgramRun:
     events: Columns
     steps: Columns
     critical: Columns
+    requests: Columns
     totals: dict[str, int | float]
     counts: list[tuple[str, int]]
     captures: dict[str, bytes]
@@ -58,7 +59,7 @@ def read_run(folder: Path) -> ProgramRun:
     import numpy as np
 
     tables: dict[str, Columns] = {
-        name: {} for name in ("flows", "ports", "queues", "windows", "events", "steps", "critical")
+        name: {} for name in ("flows", "ports", "queues", "windows", "events", "steps", "critical", "requests")
     }
     listed = tomllib.loads((folder / TOTALS).read_text(encoding="utf-8"))
     for table, columns in listed["columns"].items():

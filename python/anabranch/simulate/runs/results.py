@@ -31,7 +31,7 @@ else:
     import tomli as tomllib
 
 
-TABLES = ("flows", "ports", "queues", "windows", "events", "steps", "critical")
+TABLES = ("flows", "ports", "queues", "windows", "events", "steps", "critical", "requests")
 
 FLOWS_READ_MAX = 1 << 20
 """Flows up to which a table is read as a whole for sums over it: 0.2 GB."""
@@ -102,6 +102,16 @@ class Run:
         return self._read("critical")
 
     @property
+    def has_requests(self) -> bool:
+        """Whether a workload graph of the run served requests."""
+        return "requests.parquet" in self.manifest["files"]
+
+    @cached_property
+    def requests(self) -> pl.DataFrame:
+        """Requests that workload graphs of inference served: arrival, tokens and times, one row each."""
+        return self._read("requests")
+
+    @property
     def window(self) -> Window:
         """Time in which flows begin that count, as the scenario's `measure` says."""
         from anabranch.simulate.stats.window import Window
@@ -165,7 +175,7 @@ class Run:
         return advice(seen, classes)
 
     def to_pandas(self, table: str = "flows") -> pd.DataFrame:
-        """A table as a frame of pandas: `flows`, `ports`, `queues`, `windows`, `events`, `steps` or `critical`.
+        """A table as a frame of pandas: `flows`, `ports`, `steps`, `requests`, or another attribute that is one.
 
         Raises:
             AnabranchError: pandas is not installed, or there is no such table.

@@ -604,6 +604,7 @@ class Traffic(Table):
     file: str
     digest: Any
     training: TrafficTraining
+    inference: TrafficInference
     groups: str
     dimensions: int | list[int]
     accelerator: TrafficAccelerator
@@ -652,12 +653,53 @@ class TrafficTraining(Table):
     overlap: bool
 
 
+class TrafficInference(Table):
+    """Requests to a language model, by the shape of the model and of the groups that fill caches and decode."""
+
+    PATH: ClassVar[str] = "traffic.inference"
+    requests: int
+    requests_per_s: float
+    arrivals: str | list[str]
+    prompt: int | list[int]
+    output: int | list[int]
+    layers: int
+    hidden: int
+    kv_heads: int
+    head: int
+    value: str
+    experts_per_token: int
+    cache: Literal["layer", "end"]
+    prefill: TrafficInferencePrefill
+    decode: TrafficInferenceDecode
+
+
 class TrafficAccelerator(Table):
     """Accelerator of each rank, for `training` and for nodes of a Chakra trace that state no duration."""
 
     PATH: ClassVar[str] = "traffic.accelerator"
     flops: str
     memory_bandwidth: str
+
+
+class TrafficInferencePrefill(Table):
+    """Ranks that make first tokens and fill caches."""
+
+    PATH: ClassVar[str] = "traffic.inference.prefill"
+    groups: int
+    tensor: int
+    token: str
+
+
+class TrafficInferenceDecode(Table):
+    """Ranks that make all other tokens, step by step."""
+
+    PATH: ClassVar[str] = "traffic.inference.decode"
+    groups: int
+    tensor: int
+    expert: int
+    batch: int
+    slots: int
+    step: str | list[str]
 
 
 class Framing(Table):

@@ -1,4 +1,4 @@
-"""Measures that load balancers are compared by: of flows, of jobs, and of the steps of workload graphs."""
+"""Measures that load balancers are compared by: of flows, of jobs, of steps of workload graphs, and of requests."""
 
 from __future__ import annotations
 
@@ -56,6 +56,10 @@ THROUGHPUT = Measure(
 )
 JOB = Measure("job", "job_ns", "job time", 1e6, "ms", lower_is_better=True, by_class=False, usual=("mean",))
 STEP = Measure("step", "step_ns", "step time", 1e6, "ms", lower_is_better=True, by_class=False, usual=("mean",))
+TTFT = Measure("ttft", "ttft_ns", "time to first token", 1e6, "ms", lower_is_better=True, by_class=False)
+TPOT = Measure("tpot", "tpot_ns", "time per output token", 1e6, "ms", lower_is_better=True, by_class=False)
 
-MEASURES = {one.name: one for one in (SLOWDOWN, FCT, THROUGHPUT, JOB, STEP)}
+MEASURES = {one.name: one for one in (SLOWDOWN, FCT, THROUGHPUT, JOB, STEP, TTFT, TPOT)}
 """All measures by name. Throughput is a flow's payload over its completion time."""
+OF_REQUESTS = (TTFT, TPOT)
+"""Measures of requests of inference."""

@@ -53,7 +53,7 @@ def phases(steps: pl.DataFrame, changes: Sequence[Moment]) -> list[Phase]:
         each = mine.filter((pl.col("kind") == "step") & pl.col("start_ns").is_not_null())
         parts = mine.filter(pl.col("bus_bps").is_not_null())
         before_ns: float | None = None
-        for number, (when, numbers) in enumerate(_divided(each, changes)):
+        for number, (when, numbers) in enumerate(divided(each.select("step", "start_ns", "end_ns"), changes)):
             rows = each.filter(pl.col("step").is_in(numbers))
             median_ns = _median(rows["time_ns"])
             timed.append(
@@ -77,16 +77,16 @@ def phases(steps: pl.DataFrame, changes: Sequence[Moment]) -> list[Phase]:
 BEFORE = "before"
 
 
-def _divided(each: pl.DataFrame, changes: Sequence[Moment]) -> list[tuple[str, list[int]]]:
-    """Name of each phase that has steps, and the numbers of these."""
+def divided(spans: pl.DataFrame, changes: Sequence[Moment]) -> list[tuple[str, list[int]]]:
+    """Name of each phase that has spans, and the numbers of these. Columns are number, start and end in nanoseconds."""
     names = [BEFORE if changes else "all"]
     for change in changes:
         names += [change.words, f"after {change.words}"]
     members: list[list[int]] = [[] for _ in names]
-    for step, start_ns, end_ns in each.select("step", "start_ns", "end_ns").iter_rows():
+    for number, start_ns, end_ns in spans.iter_rows():
         passed = sum(change.at_ns <= start_ns for change in changes)
         met = passed < len(changes) and (end_ns is None or changes[passed].at_ns < end_ns)
-        members[2 * passed + met].append(int(step))
+        members[2 * passed + met].append(int(number))
     return [(name, numbers) for name, numbers in zip(names, members, strict=True) if numbers]
 
 

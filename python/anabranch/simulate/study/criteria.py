@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import choose, nearest
 from anabranch.simulate.stats.fct import QUANTILES, STATISTICS
-from anabranch.simulate.stats.measures import FCT, JOB, MEASURES, SLOWDOWN, STEP, Measure
+from anabranch.simulate.stats.measures import FCT, JOB, MEASURES, OF_REQUESTS, SLOWDOWN, STEP, Measure
 from anabranch.simulate.stats.size_classes import ALL_FLOWS
 
 if TYPE_CHECKING:
@@ -138,11 +138,12 @@ def read_asked(
 
 
 def measures_of_jobs(summary: pl.DataFrame) -> list[Measure]:
-    """Measures of jobs that a study has: of steps too, where jobs have several."""
+    """Measures of jobs that a study has: of requests where there are some, of steps where jobs have several."""
     if "jobs" not in summary.columns:
         return []
     jobs, steps = summary["jobs"].sum(), summary["steps"].sum()
-    return [*([STEP] if steps > jobs else []), *([JOB] if jobs else [])]
+    served = "requests" in summary.columns and summary["requests"].sum()
+    return [*(OF_REQUESTS if served else []), *([STEP] if steps > jobs else []), *([JOB] if jobs else [])]
 
 
 def _check_present(summary: pl.DataFrame, measure: Measure) -> None:
@@ -154,6 +155,7 @@ def _check_present(summary: pl.DataFrame, measure: Measure) -> None:
     for needing, counted, hint in (
         (STEP, "steps", 'traffic of kind = "graph" has steps'),
         (JOB, "jobs", "incasts, collectives and workload graphs are jobs"),
+        *((one, "requests", 'traffic of kind = "graph" with `inference` has requests') for one in OF_REQUESTS),
     ):
         if measure is needing and not summary[counted].sum():
             raise AnabranchError(f"measure: {measure.name}: no run has {counted}; hint: {hint}")

@@ -26,7 +26,7 @@ UNNAMED = "study"
 SEED_KEY = "seed"
 FABRIC = "fabric"
 PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-RESERVED = (SEED_KEY, "run", "size_class", "flows", "unfinished", "jobs", "steps")
+RESERVED = (SEED_KEY, "run", "size_class", "flows", "unfinished", "jobs", "steps", "requests")
 """Columns of the tables beside those of the axes."""
 
 Overrides = list[tuple[str, str]]

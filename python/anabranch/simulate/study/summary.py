@@ -6,25 +6,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from anabranch.simulate.runs.results import Run
 from anabranch.simulate.stats.fct import by_class, statistics
 from anabranch.simulate.stats.jobs import Times, job_times, step_times
-from anabranch.simulate.stats.measures import JOB, MEASURES, STEP, Measure
+from anabranch.simulate.stats.measures import JOB, MEASURES, OF_REQUESTS, STEP, Measure
+from anabranch.simulate.stats.requests import arrived
 from anabranch.simulate.stats.size_classes import ALL_FLOWS, SizeClass
 from anabranch.simulate.study.outcome import Cell, compared_axis
 from anabranch.split.stats.confidence import half_width, paired_ratio
 
 STATISTIC_COLUMNS = [column for measure in MEASURES.values() for column in measure.columns()]
-COUNT_COLUMNS = ["flows", "unfinished", "jobs", "unfinished_jobs", "steps", "unfinished_steps"]
+COUNT_COLUMNS = [
+    "flows",
+    "unfinished",
+    "jobs",
+    "unfinished_jobs",
+    "steps",
+    "unfinished_steps",
+    "requests",
+    "unfinished_requests",
+]
 PACKET_COLUMNS = ["dropped_packets", "lost_packets", "marked_packets"]
 
 
 def cell_table(cells: Iterable[Cell], classes: Sequence[SizeClass]) -> pl.DataFrame:
     """One row per cell and size class: axes, seed, run, the columns of `by_class`, packets dropped, lost and marked.
 
-    The row of all flows has the times of jobs and steps, too.
+    The row of all flows has the times of jobs, steps and requests, too.
     """
     parts = []
     for cell in cells:
@@ -34,6 +45,7 @@ def cell_table(cells: Iterable[Cell], classes: Sequence[SizeClass]) -> pl.DataFr
         steps = run.steps if run.has_steps else None
         jobs = _times(JOB, "jobs", job_times(run.scanned_flows, steps, run.window))
         jobs += _times(STEP, "steps", step_times(steps, run.window))
+        jobs += _requests(run)
         sums = [pl.lit(run.sums[name], pl.Int64).alias(name) for name in PACKET_COLUMNS]
         parts.append(by_class(run.scanned_flows, classes).select(*head, pl.all(), *jobs, *sums))
     return pl.concat(parts, how="vertical_relaxed")
@@ -41,10 +53,25 @@ def cell_table(cells: Iterable[Cell], classes: Sequence[SizeClass]) -> pl.DataFr
 
 def _times(measure: Measure, word: str, times: Times) -> list[pl.Expr]:
     """Columns of jobs or steps: how many there are, how many did not end, and statistics of the others."""
-    values: dict[str, float | None] = statistics(times.ended_ns)
     numbers = {word: len(times.ended_ns) + times.unfinished, f"unfinished_{word}": times.unfinished}
+    return _of_all(numbers, {measure: times.ended_ns})
+
+
+def _requests(run: Run) -> list[pl.Expr]:
+    """Columns of requests: how many came, how many have not got their last token, and statistics of their times."""
+    rows = arrived(run.requests, run.window) if run.has_requests else None
+    none = np.array([], dtype=np.float64)
+    times = {one: none if rows is None else rows[one.column].drop_nulls().to_numpy() for one in OF_REQUESTS}
+    unfinished = 0 if rows is None else rows["last_token_ns"].null_count()
+    return _of_all({"requests": 0 if rows is None else rows.height, "unfinished_requests": unfinished}, times)
+
+
+def _of_all(numbers: Mapping[str, int], times: Mapping[Measure, npt.NDArray[np.float64]]) -> list[pl.Expr]:
+    """Columns that the row of all flows alone has: numbers, and statistics of times."""
     columns = [pl.lit(number, pl.Int64).alias(name) for name, number in numbers.items()]
-    columns += [pl.lit(values[name], pl.Float64).alias(f"{measure.column}_{name}") for name in values]
+    for measure, ended_ns in times.items():
+        values = statistics(ended_ns)
+        columns += [pl.lit(value, pl.Float64).alias(f"{measure.column}_{name}") for name, value in values.items()]
     of_all = pl.col("size_class") == ALL_FLOWS.label
     return [pl.when(of_all).then(column).alias(column.meta.output_name()) for column in columns]
 
@@ -52,9 +79,9 @@ def _times(measure: Measure, word: str, times: Times) -> list[pl.Expr]:
 def summarise(table: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
     """One row per point and size class, in the order of the cells.
 
-    `flows`, `unfinished` and those of jobs and steps are sums over seeds; each statistic is the mean over those seeds
-    that have it, with `<statistic>_ci95` half the width of its 95 % interval (Student's t; null for one seed) and
-    `seeds` how many.
+    `flows`, `unfinished` and those of jobs, steps and requests are sums over seeds; each statistic is the mean over
+    those seeds that have it, with `<statistic>_ci95` half the width of its 95 % interval (Student's t; null for one
+    seed) and `seeds` how many.
     """
     rows: list[dict[str, Any]] = []
     keys = [*axes, "size_class"]

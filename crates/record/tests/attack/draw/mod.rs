@@ -7,6 +7,7 @@
 
 mod changes;
 mod fabric;
+mod model;
 mod routing;
 mod traffic;
 mod transport;

@@ -1,7 +1,7 @@
 //! Traffic of every kind that needs no capture.
 
 use super::fabric::{LEAST_BPS, MOST_BPS};
-use super::{Framing, Pace, transport, work};
+use super::{Framing, Pace, model, transport, work};
 use crate::dice::{Dice, quoted, rate, size, time};
 use crate::draft::{Draft, Table};
 use anabranch_fabric::Fabric;
@@ -12,6 +12,7 @@ const FLOW_LIST: &str = "crates/record/tests/attack/pinned.csv";
 const KINDS_WITHOUT_RATE: [&str; 2] = ["\"udp\"", "\"mptcp\""];
 /// Tells the stream of workload graphs from others.
 const GRAPHS: u64 = 1 << 63;
+const MODELS: u64 = 1 << 62;
 const SIZES: &str = "{ file = \"crates/scenario/tests/sizes.csv\" }";
 
 pub(super) fn draw(
@@ -56,6 +57,16 @@ pub(super) fn draw(
             let transport = table.get("transport").map(str::to_owned);
             table = Table::new("[[traffic]]");
             work::draw(&mut of_graphs, pace, payload, fabric, calm, &mut table);
+            if let Some(transport) = transport {
+                table.set("transport", transport);
+            }
+        }
+        // And what trains or serves a model.
+        let mut of_models = Dice::new(pace.traffic_ps ^ pace.packets << 40 ^ MODELS, entry as u32);
+        if of_models.chance(0.1) {
+            let transport = table.get("transport").map(str::to_owned);
+            table = Table::new("[[traffic]]");
+            model::draw(&mut of_models, pace, payload, fabric, &mut table);
             if let Some(transport) = transport {
                 table.set("transport", transport);
             }

@@ -16,7 +16,7 @@ const COLLECTIVES: [(&str, &[&str]); 6] = [
     ("moe", &[]),
 ];
 /// Graphs of this repository's tests, with their ranks.
-const FILES: [(&str, u64); 9] = [
+const FILES: [(&str, u64); 10] = [
     ("vectors/goal/any_source_4.goal", 4),
     ("vectors/goal/irequires_2.bin", 2),
     ("vectors/goal/linear_alltoall_6.goal", 6),
@@ -24,6 +24,7 @@ const FILES: [(&str, u64); 9] = [
     ("vectors/goal/random_dag_nowild_5.bin", 5),
     ("vectors/goal/two_cpus_2.goal", 2),
     ("crates/record/tests/attack/graphs/barrier.cm", 3),
+    ("crates/record/tests/attack/graphs/layers.txt", 4),
     ("crates/record/tests/attack/graphs/pair.0.et", 2),
     ("crates/record/tests/attack/graphs/ring.xml", 3),
 ];

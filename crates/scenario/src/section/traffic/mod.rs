@@ -1,12 +1,14 @@
 //! `[[traffic]]`: which flows there are.
 
 mod foreign;
+mod inference;
 mod keys;
 mod pattern;
 mod sizes;
 mod training;
 mod work;
 
+pub use inference::InferenceSetting;
 pub(crate) use keys::visit;
 pub use sizes::{SizeSource, SizesSetting};
 pub use work::{CollectiveName, WorkSetting};

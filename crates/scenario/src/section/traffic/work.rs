@@ -1,6 +1,7 @@
 //! `[[traffic]]` of kind `graph`: a file, or a collective by name.
 
 use super::foreign::{self, MANY, TraceSetting};
+use super::inference::{self, InferenceSetting};
 use crate::file::NamedFile;
 use anabranch_fabric::Rate as LinkRate;
 use anabranch_form::Form;
@@ -32,7 +33,9 @@ pub struct WorkSetting {
     pub start_unit: Option<StartUnit>,
     /// A step of training; instead of a file or a collective.
     pub training: Option<Box<Training>>,
-    /// Collective; read where there is neither.
+    /// Requests served; instead of the others.
+    pub inference: Option<Box<InferenceSetting>>,
+    /// Collective; read where there is none of these.
     pub collective: CollectiveName,
     /// Algorithm; the usual one where none is named.
     pub algorithm: Option<Algorithm>,
@@ -84,6 +87,7 @@ impl Default for WorkSetting {
             traces: TraceSetting::default(),
             start_unit: None,
             training: None,
+            inference: None,
             collective: CollectiveName::Of(Kind::AllReduce),
             algorithm: None,
             size_bytes: 100_000_000,
@@ -111,6 +115,11 @@ impl WorkSetting {
         Self { training: Some(Box::new(super::training::fresh())), ..Self::default() }
     }
 
+    /// Defaults of inference.
+    pub(crate) fn inference() -> Self {
+        Self { inference: Some(Box::new(InferenceSetting::fresh())), ..Self::default() }
+    }
+
     /// Defaults with a value for each key on which others depend.
     pub(crate) fn complete() -> Self {
         let accelerator = Some(Accelerator { flops: 1, memory_bytes_per_s: 1 });
@@ -136,7 +145,7 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
         Text { wants: "the name of a file, relative to the scenario's" },
         &mut path,
         "Graph of sends, receives and computing, by the end of its name: `.goal` and `.bin` (GOAL), `.et` (Chakra; the \
-         file of rank 0, with those of all other ranks beside it: `NAME.0.et`, `rank_0.et`, `trace0.et`), `.xml` (MSCCL), `.cm` (htsim). Instead of a collective.",
+         file of rank 0, with those of all other ranks beside it: `NAME.0.et`, `rank_0.et`, `trace0.et`), `.xml` (MSCCL), `.cm` (htsim), `.txt` (AICB, SimAI). Instead of a collective.",
     );
     let meaning = "XXH3-128 of the file, found where it is not given: another content is another run. Chakra: of the \
                    traces of all ranks, and of the file of groups.";
@@ -148,16 +157,30 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
         || Box::new(super::training::fresh()),
         |form, training| super::training::visit(form, training),
     );
+    form.optional_table(
+        "inference",
+        &mut work.inference,
+        "Requests to a language model, by the shape of the model and of the groups that fill caches and decode.",
+        || Box::new(InferenceSetting::fresh()),
+        |form, inference| inference::visit(form, inference),
+    );
     foreign::visit_traces(form, &mut work.traces, work.training.is_some(), path.as_deref());
     foreign::visit_starts(form, &mut work.start_unit, path.as_deref());
-    match (&work.training, &path) {
-        (None, None) => visit_collective(form, work),
-        (None, Some(_)) => {}
-        (Some(_), None) => visit_skew(form, work),
-        (Some(_), Some(_)) => {
+    let made = work.training.is_some() || work.inference.is_some();
+    let named = [
+        ("training", work.training.is_some()),
+        ("inference", work.inference.is_some()),
+        ("file", path.is_some()),
+    ];
+    let mut named = named.iter().filter(|(_, given)| *given).map(|(name, _)| *name);
+    match (named.next(), named.next()) {
+        (None, _) => visit_collective(form, work),
+        (Some("training"), None) => visit_skew(form, work),
+        (Some(_), None) => {}
+        (Some(first), Some(second)) => {
             form.refuse(
-                "file",
-                "there is `training` beside it".to_owned(),
+                second,
+                format!("there is `{first}` beside it"),
                 "leave one of the two out".to_owned(),
             );
         }
@@ -166,7 +189,7 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
     let size = "Size, as nccl-tests states it: the vector of an all-reduce or a broadcast, all parts of an all-gather or a \
                 reduce-scatter, what each rank holds for an all-to-all. The buffer of an MSCCL algorithm; what a connection of htsim carries \
                 that has size 0, and there no end.";
-    if work.training.is_none() {
+    if !made {
         form.key("size", Bytes::SOME, &mut work.size_bytes, size);
     }
     form.optional(
@@ -197,13 +220,11 @@ pub(super) fn visit(form: &mut impl Form, work: &mut WorkSetting) {
         "random" => Placement::Random,
         _ => Placement::Packed,
     };
-    form.key("compute", Time, &mut work.compute_ps, "Computing of each rank before each step.");
-    form.key(
-        "iterations",
-        MANY,
-        &mut work.iterations,
-        "Steps: how many times the whole is done, each rank in turn.",
-    );
+    if work.inference.is_none() {
+        form.key("compute", Time, &mut work.compute_ps, "Computing of each rank before each step.");
+        let meaning = "Steps: how many times the whole is done, each rank in turn.";
+        form.key("iterations", MANY, &mut work.iterations, meaning);
+    }
     visit_rendezvous(form, work);
     let is_matrix = work.file.as_ref().is_some_and(|file| Format::of_name(&file.path) == Ok(Format::Matrix));
     work.ordered &= !is_matrix;
