@@ -407,12 +407,33 @@ def test_a_fabric_written_as_graphml_is_read_as_the_same(kind: str, tmp_path: Pa
     assert (one["nodes"], one["ports"]) == (two["nodes"], two["ports"])
 
 
+@pytest.mark.parametrize("kind", ["clos", "leaf-spine", "vl2"])
+def test_a_fabric_written_for_ns3_is_read_as_the_same(kind: str, tmp_path: Path) -> None:
+    traffic = '[[traffic]]\nload = 0.1\nflows = 1\nreference = "host"\n'
+    tables = f'[fabric]\nkind = "{kind}"\nhost_link = {{ rate = "25 Gbps", delay = "1.5 ns" }}\n'
+    (tmp_path / "one.toml").write_text(tables + traffic)
+    assert anabranch("show", "one.toml", "--out", "topology.txt", cwd=tmp_path).returncode == 0
+    (tmp_path / "two.toml").write_text('[fabric]\nkind = "ns3"\nfile = "topology.txt"\n' + traffic)
+    one, two = (load(tmp_path / name).topology() for name in ("one.toml", "two.toml"))
+    assert one["ports"] == two["ports"]
+    hosts = one["nodes"]["tier"].count("host")
+    assert two["nodes"]["tier"] == one["nodes"]["tier"]
+    assert two["nodes"]["name"][hosts - 1 : hosts + 1] == [f"host{hosts - 1}", f"switch{hosts}"]
+    # Counts by a reader of its own: switches and links as the first line says.
+    first, switches, *links = (tmp_path / "topology.txt").read_text().splitlines()
+    assert [int(word) for word in first.split()] == [len(one["nodes"]["name"]), len(switches.split()), len(links)]
+
+
 def test_directions_that_differ_are_two_edges(tmp_path: Path) -> None:
     edges = 'edge = [{ from = "a", to = "s", back = { rate = "1 Gbps" } }, { from = "b", to = "s" }]'
     (tmp_path / "one.toml").write_text(
         f'[fabric]\nkind = "graph"\n{edges}\n[[traffic]]\nkind = "once"\npattern = "random-pairs"\n'
     )
     assert anabranch("show", "one.toml", "--out", "one.graphml", cwd=tmp_path).returncode == 0
+    refused = anabranch("show", "one.toml", "--out", "one.txt", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "out: link a-s differs by direction" in refused.stderr
+    assert not (tmp_path / "one.txt").exists()
     (tmp_path / "two.toml").write_text(
         '[fabric]\nkind = "graphml"\nfile = "one.graphml"\n[[traffic]]\nkind = "once"\npattern = "random-pairs"\n'
     )

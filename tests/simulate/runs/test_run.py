@@ -240,7 +240,7 @@ def test_show_draws_and_prints(where: Path, tmp_path: Path) -> None:
         _core.Scenario(settings, "small.toml").identity
         == _core.Scenario((where / "small.toml").read_text(), "small.toml").identity
     )
-    for name, named in (("fabric.gif", "no format of a figure"), ("lacks/fabric.svg", "there is no directory")):
+    for name, named in (("fabric.gif", "no format of a fabric"), ("lacks/fabric.svg", "there is no directory")):
         done = anabranch("show", str(where / "small.toml"), "--out", str(tmp_path / name))
         assert done.returncode == 2
         assert named in done.stderr

@@ -23,7 +23,10 @@ def show(
     override: Override = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the fabric into a .svg, .pdf or .png file, or write it as .graphml."),
+        typer.Option(
+            metavar="FILE",
+            help="Draw the fabric (.svg, .pdf, .png), or write it as .graphml or as ns-3's topology (.txt).",
+        ),
     ] = None,
     settings: Annotated[
         bool, typer.Option("--settings", help="Print every setting, defaults included, as TOML.")
@@ -33,8 +36,8 @@ def show(
     """Show the fabric, paths, offered load and warnings of a scenario before it runs."""
     if settings and json == "-":
         raise AnabranchError("json: -: stdout has the settings as TOML; give a file, or leave out --settings")
-    if out is not None and out.suffix[1:] not in (*FORMATS, "graphml"):
-        raise AnabranchError(f"out: {out}: no format of a figure; end it with .svg, .pdf, .png or .graphml")
+    if out is not None and out.suffix[1:] not in (*FORMATS, "graphml", "txt"):
+        raise AnabranchError(f"out: {out}: no format of a fabric; end it with .svg, .pdf, .png, .graphml or .txt")
     if out is not None and not out.parent.is_dir():
         raise AnabranchError(f"{out}: there is no directory {out.parent}; make it first")
     from anabranch.files.terminal.console import terminal
@@ -55,11 +58,13 @@ def show(
         from anabranch.report.tables.show_table import show as show_table
 
         show_table(loaded, terminal())
-    if out is not None and out.suffix == ".graphml":
+    if out is not None and out.suffix in (".graphml", ".txt"):
         from anabranch.files.atomic_file import write_whole
+        from anabranch.simulate.importing.ns3_topology import ns3_topology
         from anabranch.simulate.importing.topology_graph import topology_graph
 
-        write_whole(out, topology_graph(loaded.topology()).graphml())
+        topology = loaded.topology()
+        write_whole(out, ns3_topology(topology) if out.suffix == ".txt" else topology_graph(topology).graphml())
         typer.echo(f"written: {out}", err=settings or json == "-")
     elif out is not None:
         from anabranch.report.plot.fabric import draw
