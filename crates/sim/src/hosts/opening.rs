@@ -70,7 +70,7 @@ impl Hosts<'_> {
         let (end, mut outlet) = connection.sender(network);
         end.begin(transport, self.framing, flow.size_bytes, None, &mut outlet);
         if holds {
-            self.hand_over(name, network);
+            self.release_next(name, network);
         }
         self.watch(name, network);
         Ok(())

@@ -211,7 +211,7 @@ impl Hosts<'_> {
         let Some(connection) = self.connections.get(name) else { return Ok(()) };
         let (end, mut outlet) = connection.sender(network);
         end.begin(transport, self.framing, bytes, kept, &mut outlet);
-        self.hand_over(name, network);
+        self.release_next(name, network);
         self.watch(name, network);
         Ok(())
     }
@@ -222,7 +222,7 @@ impl Hosts<'_> {
         if connection.message.shares && !self.striped.carries(connection.message.flow) {
             self.follow_earlier(name);
         }
-        self.hand_over(name, network);
+        self.release_next(name, network);
     }
 
     /// The sender of a part that holds others back, or shares a window with them, has taken a step: what follows from it for
@@ -244,7 +244,7 @@ impl Hosts<'_> {
     }
 
     /// Lets the next message follow one that holds it back, if all of that has been sent.
-    pub(super) fn hand_over(&mut self, name: u32, network: &mut Network) {
+    pub(super) fn release_next(&mut self, name: u32, network: &mut Network) {
         let Some(connection) = self.connections.get(name) else { return };
         let transport = &self.transports[usize::from(connection.transport)];
         if !connection.message.holds || !connection.sending.end.is_sent(transport) {
@@ -257,7 +257,7 @@ impl Hosts<'_> {
         };
         queue.sending = None;
         queue.sent.push(name);
-        queue.kept = connection.sending.end.hand_over(transport, self.framing);
+        queue.kept = connection.sending.end.pass_on(transport, self.framing);
         if let Some(&(next, _)) = queue.waiting.front() {
             network.wake_at(network.now_ps, Timer::Start(next));
         }
@@ -293,7 +293,7 @@ impl Hosts<'_> {
 
     /// All of a part is acknowledged: it leaves its queue pair, and the message ends with its last part.
     pub(super) fn end_part(&mut self, name: u32, network: &mut Network) {
-        self.hand_over(name, network);
+        self.release_next(name, network);
         let Some(connection) = self.connections.get(name) else { return };
         let flow = connection.message.flow;
         let transport = &self.transports[usize::from(connection.transport)];

@@ -233,8 +233,8 @@ impl AnySender {
         dispatch!(transport, settings => sender(settings, self).is_sent(settings))
     }
 
-    pub(crate) fn hand_over(&mut self, transport: &Transport, framing: Framing) -> Option<Kept> {
-        dispatch!(transport, settings => sender_mut(settings, self).hand_over(settings, framing))
+    pub(crate) fn pass_on(&mut self, transport: &Transport, framing: Framing) -> Option<Kept> {
+        dispatch!(transport, settings => sender_mut(settings, self).pass_on(settings, framing))
     }
 
     pub(crate) fn leave(&mut self, transport: &Transport) {

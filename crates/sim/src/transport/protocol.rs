@@ -169,7 +169,7 @@ pub(crate) trait SendingHalf<Settings> {
     }
 
     /// State that its queue pair keeps for the next message, which begins now.
-    fn hand_over(&mut self, _settings: &Settings, _framing: Framing) -> Option<Kept> {
+    fn pass_on(&mut self, _settings: &Settings, _framing: Framing) -> Option<Kept> {
         None
     }
 

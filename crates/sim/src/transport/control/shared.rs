@@ -22,7 +22,7 @@ pub(crate) struct SharedLaw {
 
 impl SharedLaw {
     /// The law for the sender of the next message; that of a sender with `in_flight_bytes` becomes one that is shared.
-    pub(crate) fn hand_over(law: &mut Law, in_flight_bytes: u64) -> Law {
+    pub(crate) fn split(law: &mut Law, in_flight_bytes: u64) -> Law {
         law.on_flight(in_flight_bytes);
         if let Some(next) = law.share() {
             return next;

@@ -209,9 +209,9 @@ impl SendingHalf<Roce> for RoceSender {
         }
     }
 
-    fn hand_over(&mut self, roce: &Roce, framing: Framing) -> Option<Kept> {
+    fn pass_on(&mut self, roce: &Roce, framing: Framing) -> Option<Kept> {
         let in_flight_bytes = frames_bytes(Context { roce, framing }, self.flight());
-        let law = SharedLaw::hand_over(&mut self.law, in_flight_bytes);
+        let law = SharedLaw::split(&mut self.law, in_flight_bytes);
         Some(Kept { law, sent_bytes: self.sent_before + self.written, next_at_ps: self.next_at_ps })
     }
 

@@ -178,8 +178,8 @@ impl SendingHalf<Uec> for UecSender {
         self.first + self.sent.len() as u64 == self.packets
     }
 
-    fn hand_over(&mut self, _: &Uec, _: Framing) -> Option<Kept> {
-        let law = SharedLaw::hand_over(&mut self.law, self.in_flight.max(0) as u64);
+    fn pass_on(&mut self, _: &Uec, _: Framing) -> Option<Kept> {
+        let law = SharedLaw::split(&mut self.law, self.in_flight.max(0) as u64);
         Some(Kept { sent_bytes: self.sent_before + self.packets * self.payload_bytes, ..Kept::fresh(law) })
     }
 

@@ -32,14 +32,14 @@ fn answer(in_flight_bytes: u64) -> Answer<'static> {
 fn senders_of_a_queue_pair_share_law_and_window() {
     let noted = Arc::new(Mutex::new(Vec::new()));
     let mut first: Law = Box::new(Noted(Arc::clone(&noted)));
-    let mut second = SharedLaw::hand_over(&mut first, 5000);
+    let mut second = SharedLaw::split(&mut first, 5000);
     assert_eq!((first.others_bytes(), second.others_bytes()), (0, 5000));
     second.on_flight(2000);
     assert_eq!((first.others_bytes(), second.others_bytes()), (2000, 5000));
     first.on_ack(&answer(4000));
     second.on_ack(&answer(1000));
     assert_eq!(*noted.lock().unwrap(), [6000, 5000]);
-    let third = SharedLaw::hand_over(&mut second, 1000);
+    let third = SharedLaw::split(&mut second, 1000);
     assert_eq!(third.others_bytes(), 5000);
     first = Box::new(Unlimited);
     assert_eq!((third.others_bytes(), first.window_bytes()), (1000, u64::MAX));
