@@ -3,7 +3,7 @@
 use crate::transport::Transport;
 use anabranch_split::hash::Hash;
 use anabranch_split::hash::toeplitz::INPUT_MAX;
-use anabranch_split::protocol::{TCP, UDP};
+use anabranch_split::protocol::TCP;
 
 /// Port that connections of TCP and UDP are opened to.
 pub const SERVER_PORT: u16 = 5001;
@@ -40,12 +40,7 @@ impl Header {
     /// `queue_pair` is RoCE's number there.
     #[must_use]
     pub fn of(transport: &Transport, hosts: [u32; 2], source_port: u16, queue_pair: u32) -> Self {
-        let (protocol, destination_port) = match transport {
-            Transport::Tcp(_) | Transport::Mptcp(_) => (TCP, SERVER_PORT),
-            Transport::Udp(_) => (UDP, SERVER_PORT),
-            Transport::Roce(_) => (UDP, ROCE_PORT),
-            Transport::Uec(_) => (UDP, UEC_PORT),
-        };
+        let (protocol, destination_port) = transport.protocol().service();
         let queue_pair = matches!(transport, Transport::Roce(_)).then_some(queue_pair);
         let [source, destination] = hosts;
         Self { source, destination, source_port, destination_port, protocol, queue_pair }
@@ -202,6 +197,7 @@ impl SwitchHash {
 mod tests {
     use super::*;
     use anabranch_split::FiveTuple;
+    use anabranch_split::protocol::UDP;
     use proptest::prelude::*;
 
     fn any_header() -> impl Strategy<Value = Header> {

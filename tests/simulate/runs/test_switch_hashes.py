@@ -227,7 +227,7 @@ class ByFlow(ab.Scheme):
 
     def pick(self, packet: ab.Packet, view: ab.View) -> int:
         """Picks by the packet's flow."""
-        return packet.flow % len(view.members)
+        return int(packet.flow % len(view.members))
 
 
 def test_schemes_of_ones_own_do_not_hash_headers(tmp_path: Path) -> None:

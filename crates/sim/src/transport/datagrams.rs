@@ -3,7 +3,9 @@
 use super::control::Kept;
 use super::protocol::{Bounds, Protocol, ReceivingHalf, Reception, Refusal, SendingHalf};
 use super::{Host, Pace, ReceiverCounters, SenderCounters};
+use crate::header::SERVER_PORT;
 use crate::{Framing, Kind, Packet};
+use anabranch_split::protocol::UDP;
 
 /// Settings of UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,10 @@ pub struct Udp {
 }
 
 impl Protocol for Udp {
+    fn service(&self) -> (u8, u16) {
+        (UDP, SERVER_PORT)
+    }
+
     fn payload_bytes_max(&self) -> Option<u16> {
         self.payload_bytes_max
     }

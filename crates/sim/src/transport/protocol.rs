@@ -3,8 +3,10 @@
 use super::carrier::{Carrier, MessagePosition};
 use super::control::Kept;
 use super::{Host, Pace, QueuePairs, ReceiverCounters, SenderCounters};
+use crate::header::SERVER_PORT;
 use crate::{Framing, Packet};
 use anabranch_fabric::{Change, Fabric, longest_round_trip_ps};
+use anabranch_split::protocol::TCP;
 
 /// A problem of settings, and a hint.
 pub type Refusal = (&'static str, &'static str);
@@ -87,6 +89,11 @@ pub(crate) trait Protocol {
     /// Frames that answer a message of so many segments, which take so many bytes on the wire, where nothing is lost.
     fn expected_answers(&self, segments: u64, _wire_bytes: u64) -> u64 {
         segments
+    }
+
+    /// IANA protocol number and destination port of its packets.
+    fn service(&self) -> (u8, u16) {
+        (TCP, SERVER_PORT)
     }
 
     /// Its headers in captures, for a message in this position.

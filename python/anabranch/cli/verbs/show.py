@@ -25,7 +25,7 @@ def show(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the fabric (.svg, .pdf, .png), or write it as .graphml or as ns-3's topology (.txt).",
+            help="Draw the fabric (.svg, .pdf, .png), or write it: .graphml, .txt (ns-3).",
         ),
     ] = None,
     settings: Annotated[

@@ -9,9 +9,11 @@ from anabranch.files.errors import AnabranchError
 
 
 def ns3_topology(topology: Mapping[str, Any]) -> str:
-    """Text of the file: counts, the numbers of the switches, a line for each link. Hosts have their numbers, and switches
-    those behind them, in the fabric's order (`simulation/scratch/third.cc` of alibaba-edu/High-Precision-Congestion-Control
-    reads it). Rates are in bits per second, delays in picoseconds, both as integers.
+    """Text of the file: counts, the numbers of the switches, a line for each link.
+
+    Hosts have their numbers, and switches those behind them, in the fabric's order. Rates are in bits per second and
+    delays in picoseconds, both as integers (read by `simulation/scratch/third.cc` of HPCC's
+    alibaba-edu/High-Precision-Congestion-Control).
 
     Raises `AnabranchError` where the format has no words for the fabric: links of two rates or delays.
     """

@@ -16,7 +16,9 @@ use super::protocol::{POSTED_WHOLE, Protocol, Refusal, empty_round_trip_ps};
 pub use super::semantics::Semantics;
 use super::{Pace, QueuePairs};
 use crate::Framing;
+use crate::header::ROCE_PORT;
 use anabranch_fabric::{Change, Fabric};
+use anabranch_split::protocol::UDP;
 
 /// Settings of RoCE. Times in picoseconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +69,10 @@ impl Roce {
 }
 
 impl Protocol for Roce {
+    fn service(&self) -> (u8, u16) {
+        (UDP, ROCE_PORT)
+    }
+
     fn payload_bytes_max(&self) -> Option<u16> {
         self.payload_bytes_max
     }

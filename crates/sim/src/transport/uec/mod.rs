@@ -18,7 +18,9 @@ use super::control::{Law, PathFacts};
 use super::protocol::{Completion, POSTED_WHOLE, Protocol, Refusal, empty_round_trip_ps};
 use super::{Host, Pace, QueuePairs};
 use crate::Framing;
+use crate::header::UEC_PORT;
 use anabranch_fabric::{Change, Fabric};
+use anabranch_split::protocol::UDP;
 
 /// Settings of credit that receivers grant (RCCC).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,6 +100,10 @@ impl Uec {
 }
 
 impl Protocol for Uec {
+    fn service(&self) -> (u8, u16) {
+        (UDP, UEC_PORT)
+    }
+
     fn payload_bytes_max(&self) -> Option<u16> {
         self.payload_bytes_max
     }
