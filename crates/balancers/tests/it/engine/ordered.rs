@@ -53,7 +53,11 @@ fn plain(transport: Transport) -> Settings {
 
 /// So many messages of so many full frames from rank 0 to rank 1, all ready at once.
 fn burst(messages: u32, frames: u64) -> String {
-    let bytes = frames * FULL;
+    burst_of(messages, frames * FULL)
+}
+
+/// So many messages of so many bytes.
+fn burst_of(messages: u32, bytes: u64) -> String {
     let lines = |word: &str, other: u32| -> String {
         (0..messages).map(|tag| format!("m{tag}: {word} {bytes}b {other} tag {tag}\n")).collect()
     };
@@ -115,6 +119,25 @@ fn streams_follow_each_other_on_one_connection() {
                 assert_eq!(record.sent_packets, record.delivered_packets + record.lost_packets, "{record:?}");
                 assert_eq!(record.received_bytes, frames * FULL);
             }
+        }
+    }
+}
+
+/// No segment has bytes of two messages, sent again or not: all of each is delivered by segments of its own.
+#[test]
+fn no_segment_has_bytes_of_two_messages() {
+    let fabric = leaf_spine(1, 1, 2, TEN_GIG);
+    for sack in [false, true] {
+        let tcp = Tcp { sack, ..Tcp::plain(Control::NewReno) };
+        let change = Change { at_ps: 0, what: What::PortLoss(0, 0.2) };
+        let settings = Settings { changes: vec![change], ..plain(Transport::Tcp(tcp)) };
+        let outcome = worked(&fabric, &burst_of(200, 100), &[0, 1], true, settings);
+        assert!(outcome.flows.iter().any(|record| record.retransmitted_packets > 0));
+        for record in &outcome.flows {
+            assert!(
+                record.delivered_bytes >= 100 && record.sent_bytes == 100 * record.sent_packets,
+                "{record:?}"
+            );
         }
     }
 }
