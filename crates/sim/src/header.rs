@@ -1,16 +1,10 @@
 //! Header fields of a packet, and the hashes that switches are configured to take of them.
 
 use crate::transport::Transport;
+use crate::transport::{ROCE_PORT, UEC_PORT};
 use anabranch_split::hash::Hash;
 use anabranch_split::hash::toeplitz::INPUT_MAX;
 use anabranch_split::protocol::TCP;
-
-/// Port that connections of TCP and UDP are opened to.
-pub const SERVER_PORT: u16 = 5001;
-/// UDP port of RoCE v2 (InfiniBand specification, annex A17).
-pub const ROCE_PORT: u16 = 4791;
-/// UDP port of Ultra Ethernet.
-pub const UEC_PORT: u16 = 4793;
 
 /// IPv4 address of a host: host 0 has 10.0.0.1.
 #[must_use]
@@ -196,6 +190,7 @@ impl SwitchHash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::SERVER_PORT;
     use anabranch_split::FiveTuple;
     use anabranch_split::protocol::UDP;
     use proptest::prelude::*;

@@ -46,7 +46,7 @@ pub use door::{Choice, GroupPlan, HostBalancer, Junction, Opened, SwitchBalancer
 pub use error::SimulationError;
 pub use flow_record::{FlowCount, FlowRecord};
 pub use framing::Framing;
-pub use header::{Field, Fields, Header, ROCE_PORT, SERVER_PORT, SwitchHash, UEC_PORT, address};
+pub use header::{Field, Fields, Header, SwitchHash, address};
 pub use headers::pair_headers;
 pub use huge_pages::HugePages;
 pub use network::{Address, Network, horizon_ps};

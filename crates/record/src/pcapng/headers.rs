@@ -4,7 +4,8 @@
 //! any value if fragmentation is forbidden).
 
 use crate::pcapng::{checksum, pause, roce, tcp, uec};
-use anabranch_sim::{CapturedPacket, Carrier, Framing, Kind, Packet, ROCE_PORT, UEC_PORT, address, marks};
+use anabranch_sim::transport::{ROCE_PORT, UEC_PORT};
+use anabranch_sim::{CapturedPacket, Carrier, Framing, Kind, Packet, address, marks};
 
 const TIME_TO_LIVE: u8 = 64;
 const DO_NOT_FRAGMENT: u16 = 0x4000;

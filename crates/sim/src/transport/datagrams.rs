@@ -1,9 +1,9 @@
 //! Datagrams at a constant rate (RFC 768): nothing comes back.
 
+use super::SERVER_PORT;
 use super::control::Kept;
 use super::protocol::{Bounds, Protocol, ReceivingHalf, Reception, Refusal, SendingHalf};
 use super::{Host, Pace, ReceiverCounters, SenderCounters};
-use crate::header::SERVER_PORT;
 use crate::{Framing, Kind, Packet};
 use anabranch_split::protocol::UDP;
 

@@ -34,6 +34,7 @@ mod sack;
 mod scoreboard;
 mod semantics;
 mod sender;
+mod service;
 mod tcp;
 #[cfg(test)]
 mod tests;
@@ -52,6 +53,7 @@ pub use protocol::{Completion, Refusal};
 pub use queue_pairs::{QueuePairMode, QueuePairs, SourcePorts};
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::Sender;
+pub use service::{ROCE_PORT, SERVER_PORT, UEC_PORT};
 pub use tcp::{Control, Reorder, Tcp};
 
 use crate::Framing;

@@ -1,9 +1,9 @@
 //! Questions of hosts to a transport: to its settings, and to the two halves of each connection.
 
+use super::SERVER_PORT;
 use super::carrier::{Carrier, MessagePosition};
 use super::control::Kept;
 use super::{Host, Pace, QueuePairs, ReceiverCounters, SenderCounters};
-use crate::header::SERVER_PORT;
 use crate::{Framing, Packet};
 use anabranch_fabric::{Change, Fabric, longest_round_trip_ps};
 use anabranch_split::protocol::TCP;

@@ -16,7 +16,7 @@ use super::protocol::{POSTED_WHOLE, Protocol, Refusal, empty_round_trip_ps};
 pub use super::semantics::Semantics;
 use super::{Pace, QueuePairs};
 use crate::Framing;
-use crate::header::ROCE_PORT;
+use crate::transport::ROCE_PORT;
 use anabranch_fabric::{Change, Fabric};
 use anabranch_split::protocol::UDP;
 

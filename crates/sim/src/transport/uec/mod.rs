@@ -18,7 +18,7 @@ use super::control::{Law, PathFacts};
 use super::protocol::{Completion, POSTED_WHOLE, Protocol, Refusal, empty_round_trip_ps};
 use super::{Host, Pace, QueuePairs};
 use crate::Framing;
-use crate::header::UEC_PORT;
+use crate::transport::UEC_PORT;
 use anabranch_fabric::{Change, Fabric};
 use anabranch_split::protocol::UDP;
 
