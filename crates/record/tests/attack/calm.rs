@@ -22,6 +22,8 @@ use anabranch_traffic::{Flow, PlacedWork, Start};
 const TIMES_MAX: u64 = 3;
 /// Most grants in advance for one flow; of more, nothing is claimed.
 const GRANTS_MAX: f64 = 1000.0;
+/// Most grants for all bytes of the flows; of more, they alone are most of the events that a run may have.
+const ALL_GRANTS_MAX: u64 = 50_000;
 /// Longest time that a receiver of RoCE asks for.
 const RNR_PS_MAX: u128 = 655_360_000_000;
 
@@ -87,7 +89,10 @@ fn is_excused(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> bool {
             Transport::Uec(uec) => {
                 // Receivers grant credit for their own links. They do not see those between switches, and alone let senders
                 // fill them; and they grant in advance what their own link carries in a round trip (LIMITATIONS.md).
-                let advances = |credits: &Credits| grants_in_advance(resolved, credits) > GRANTS_MAX;
+                let advances = |credits: &Credits| {
+                    let all = flows.iter().map(|flow| flow.size_bytes / u64::from(credits.grant_bytes));
+                    grants_in_advance(resolved, credits) > GRANTS_MAX || all.sum::<u64>() > ALL_GRANTS_MAX
+                };
                 uec.rto_ps != 0 && hasty(uec.rto_ps)
                     || uec.credits.is_some() && uec.law == Law::None && trimmed
                     || uec.credits.as_ref().is_some_and(advances)

@@ -47,17 +47,16 @@ impl Hosts<'_> {
         self.refused.not_ready += u64::from(connection.write_counters(transport, record));
         let leaves_some = record.left_packets() > 0;
         let pair = self.pair_of(message.flow);
-        let (is_stream, keeps) = (self.is_stream(&pair), self.is_persistent(self.flows.flow(message.flow)));
+        let is_stream = self.is_stream(&pair);
+        let keeps = !is_stream && self.is_persistent(self.flows.flow(message.flow));
         if leaves_some {
             self.past.entry(name).or_default().push((message.first, message.flow));
         } else {
             self.flows.end(message.flow);
         }
-        if is_stream {
-            // The next message, if there is one, goes on with it.
-        } else if keeps {
+        if keeps {
             self.connections.keep_idle(name, pair);
-        } else {
+        } else if !is_stream {
             self.close(name, network);
         }
         if message.holds {

@@ -15,7 +15,8 @@ use crate::timers::Timer;
 use crate::transport::control::Kept;
 use crate::transport::{QueuePairMode, QueuePairs, ReceiverCounters, SenderCounters};
 use anabranch_split::picks::mix;
-use std::collections::{HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// A part that has begun.
 struct Part {
@@ -27,8 +28,8 @@ struct Part {
 
 /// A message in parts.
 struct Parts {
-    /// Its hosts, if they keep its queue pairs.
-    keepers: Option<Pair>,
+    /// Number of its hosts among those that keep queue pairs, if they do.
+    keepers: Option<u32>,
     begun: Vec<Part>,
     /// Parts that have not been delivered, and that are not acknowledged, begun or not.
     undelivered: u32,
@@ -52,7 +53,7 @@ struct KeptPair {
     undelivered: VecDeque<Undelivered>,
     /// Flows whose parts wait for it, each with the bytes of the part.
     waiting: VecDeque<(u32, u64)>,
-    /// State for the next message; none before the first, and while one is being sent.
+    /// State for the next message; none before the first, and while the latest has it.
     kept: Option<Kept>,
     past: Option<Past>,
     /// Hashes of its packets, forth and back; none before the first.
@@ -69,8 +70,8 @@ struct Past {
 }
 
 /// Queue pairs that two hosts keep.
-#[derive(Default)]
 struct KeptPairs {
+    hosts: Pair,
     pairs: Vec<KeptPair>,
     /// The one whose turn is next.
     next: usize,
@@ -79,8 +80,10 @@ struct KeptPairs {
 /// All messages in parts, by flow, and the queue pairs that hosts keep.
 #[derive(Default)]
 pub(super) struct Striped {
-    messages: HashMap<u32, Parts>,
-    kept: HashMap<Pair, KeptPairs>,
+    messages: FxHashMap<u32, Parts>,
+    /// Hosts that keep queue pairs, and their numbers.
+    kept: Vec<KeptPairs>,
+    keepers: FxHashMap<Pair, u32>,
 }
 
 impl Striped {
@@ -94,7 +97,16 @@ impl Striped {
     fn queue_of(&mut self, flow: u32, connection: u32) -> Option<&mut KeptPair> {
         let parts = self.messages.get(&flow)?;
         let part = parts.begun.iter().find(|part| part.connection == connection)?;
-        self.kept.get_mut(&parts.keepers?)?.pairs.get_mut(usize::from(part.queue_pair))
+        self.kept[parts.keepers? as usize].pairs.get_mut(usize::from(part.queue_pair))
+    }
+
+    /// Number of two hosts that keep so many queue pairs.
+    fn number_of(&mut self, hosts: Pair, count: u8) -> u32 {
+        *self.keepers.entry(hosts).or_insert_with(|| {
+            let pairs = (0..count).map(|_| KeptPair::default()).collect();
+            self.kept.push(KeptPairs { hosts, pairs, next: 0 });
+            self.kept.len() as u32 - 1
+        })
     }
 }
 
@@ -109,17 +121,17 @@ impl Hosts<'_> {
     ) -> Result<(), SimulationError> {
         let sizes: Vec<u64> = pairs.parts(message.end).collect();
         let count = sizes.len() as u32;
+        let keepers = keepers.map(|hosts| self.striped.number_of(hosts, pairs.count));
         let parts = Parts { keepers, begun: Vec::new(), undelivered: count, unended: count };
         self.striped.messages.insert(message.flow, parts);
-        let Some(pair) = keepers else {
+        let Some(keepers) = keepers else {
             for (queue_pair, bytes) in (0..).zip(sizes) {
                 let entropies = self.entropies(message.flow, queue_pair, network);
                 self.begin_part(message.flow, (queue_pair, bytes), entropies, network)?;
             }
             return Ok(());
         };
-        let kept = self.striped.kept.entry(pair).or_default();
-        kept.pairs.resize_with(pairs.count.into(), KeptPair::default);
+        let kept = &mut self.striped.kept[keepers as usize];
         for (index, bytes) in sizes.into_iter().enumerate() {
             let at = match pairs.mode {
                 QueuePairMode::Split => index,
@@ -140,28 +152,32 @@ impl Hosts<'_> {
         flow: u32,
         network: &mut Network,
     ) -> Result<(), SimulationError> {
-        let Some(pair) = self.striped.messages.get(&flow).and_then(|parts| parts.keepers) else {
+        let Some(keepers) = self.striped.messages.get(&flow).and_then(|parts| parts.keepers) else {
             return Ok(());
         };
-        let count = self.striped.kept.get(&pair).map_or(0, |kept| kept.pairs.len() as u8);
-        for queue_pair in 0..count {
-            let Some(kept) = self.striped.kept.get_mut(&pair) else { continue };
-            let queue = &mut kept.pairs[usize::from(queue_pair)];
+        for queue_pair in 0..self.striped.kept[keepers as usize].pairs.len() as u8 {
+            let queue = &mut self.striped.kept[keepers as usize].pairs[usize::from(queue_pair)];
             let is_next = |front: &&(u32, u64)| front.0 == flow && queue.sending.is_none();
             let Some(&(_, bytes)) = queue.waiting.front().filter(is_next) else { continue };
             queue.waiting.pop_front();
-            let entropies = self.kept_entropies(flow, pair, queue_pair, network);
+            let entropies = self.kept_entropies(flow, (keepers, queue_pair), network);
             self.begin_part(flow, (queue_pair, bytes), entropies, network)?;
         }
         Ok(())
     }
 
     /// Hashes of a queue pair that is kept, forth and back, or the numbers of its headers. `flow` is its first.
-    fn kept_entropies(&mut self, flow: u32, pair: Pair, queue_pair: u8, network: &mut Network) -> [u32; 2] {
-        let known = |kept: &KeptPairs| kept.pairs[usize::from(queue_pair)].entropies;
-        if let Some(entropies) = self.striped.kept.get(&pair).and_then(known) {
+    fn kept_entropies(
+        &mut self,
+        flow: u32,
+        (keepers, queue_pair): (u32, u8),
+        network: &mut Network,
+    ) -> [u32; 2] {
+        let kept = &self.striped.kept[keepers as usize];
+        if let Some(entropies) = kept.pairs[usize::from(queue_pair)].entropies {
             return entropies;
         }
+        let pair = kept.hosts;
         let number = u32::from(pair.transport) << 8 | u32::from(queue_pair);
         let hashed = [0, 1].map(|back| {
             let hosts = mix::absorb(mix::absorb(mix::finalise(self.salt), pair.src), pair.dst);
@@ -172,9 +188,7 @@ impl Hosts<'_> {
             mix::finalise(mix::absorb(mix::absorb(hosts, number), back))
         });
         let entropies = self.with_headers(flow, queue_pair, hashed, network);
-        if let Some(kept) = self.striped.kept.get_mut(&pair) {
-            kept.pairs[usize::from(queue_pair)].entropies = Some(entropies);
-        }
+        self.striped.kept[keepers as usize].pairs[usize::from(queue_pair)].entropies = Some(entropies);
         entropies
     }
 
@@ -200,6 +214,12 @@ impl Hosts<'_> {
             past.messages = past.messages.wrapping_add(1);
             past.packets = past.packets.wrapping_add(packets as u32);
             kept = queue.kept.take();
+            if let Some(&latest) = queue.sent.last()
+                && kept.is_none()
+            {
+                let latest = self.connections.get(latest);
+                kept = latest.and_then(|latest| latest.sending.end.share(transport, self.framing));
+            }
             queue.sending = Some(name);
             queue.undelivered.push_back(Undelivered { connection: name, flow, arrived: false });
             let shares = !queue.sent.is_empty();
@@ -257,7 +277,6 @@ impl Hosts<'_> {
         };
         queue.sending = None;
         queue.sent.push(name);
-        queue.kept = connection.sending.end.pass_on(transport, self.framing);
         if let Some(&(next, _)) = queue.waiting.front() {
             network.wake_at(network.now_ps, Timer::Start(next));
         }
@@ -304,8 +323,13 @@ impl Hosts<'_> {
         parts.unended -= 1;
         let has_ended = parts.unended == 0 && parts.undelivered == 0;
         if let Some(queue) = self.striped.queue_of(flow, name) {
+            let has_later = queue.sending.is_some() || queue.kept.is_some();
+            let is_latest = !has_later && queue.sent.last() == Some(&name);
             queue.sent.retain(|&sent| sent != name);
-            connection.sending.end.leave(transport);
+            let kept = connection.sending.end.leave(transport);
+            if is_latest {
+                queue.kept = kept;
+            }
         }
         if has_ended {
             self.end_parts(flow, network);

@@ -15,7 +15,8 @@ use crate::timers::Timer;
 use crate::transport::{ReceiverCounters, SenderCounters, Transport};
 use crate::{FlowRecord, Packet};
 use anabranch_traffic::{Flow, Start};
-use std::collections::{HashMap, HashSet, VecDeque};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
 
 /// A message before the latest of its connection.
 struct Earlier {
@@ -36,13 +37,13 @@ impl Earlier {
 #[derive(Default)]
 pub(super) struct Streams {
     /// Messages that wait for the one that is being sent.
-    waiting: HashMap<Pair, VecDeque<u32>>,
+    waiting: FxHashMap<Pair, VecDeque<u32>>,
     /// Messages that waited and whose turn it is.
-    given: HashSet<u32>,
+    given: FxHashSet<u32>,
     /// Connection of each pair of hosts.
-    connections: HashMap<Pair, u32>,
+    connections: FxHashMap<Pair, u32>,
     /// Messages of each connection that were sent before the latest and are not acknowledged, the first one first.
-    earlier: HashMap<u32, VecDeque<Earlier>>,
+    earlier: FxHashMap<u32, VecDeque<Earlier>>,
 }
 
 impl Streams {

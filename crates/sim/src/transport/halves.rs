@@ -233,12 +233,12 @@ impl AnySender {
         dispatch!(transport, settings => sender(settings, self).is_sent(settings))
     }
 
-    pub(crate) fn pass_on(&mut self, transport: &Transport, framing: Framing) -> Option<Kept> {
-        dispatch!(transport, settings => sender_mut(settings, self).pass_on(settings, framing))
+    pub(crate) fn share(&mut self, transport: &Transport, framing: Framing) -> Option<Kept> {
+        dispatch!(transport, settings => sender_mut(settings, self).share(settings, framing))
     }
 
-    pub(crate) fn leave(&mut self, transport: &Transport) {
-        dispatch!(transport, settings => sender_mut(settings, self).leave());
+    pub(crate) fn leave(&mut self, transport: &Transport) -> Option<Kept> {
+        dispatch!(transport, settings => sender_mut(settings, self).leave())
     }
 
     /// Fetches what stands apart and an answer may need; the transport has not been fetched.

@@ -175,13 +175,15 @@ pub(crate) trait SendingHalf<Settings> {
         Vec::new()
     }
 
-    /// State that its queue pair keeps for the next message, which begins now.
-    fn pass_on(&mut self, _settings: &Settings, _framing: Framing) -> Option<Kept> {
+    /// State of its queue pair for the next message, which begins now, beside this one.
+    fn share(&mut self, _settings: &Settings, _framing: Framing) -> Option<Kept> {
         None
     }
 
-    /// All of its message is acknowledged: it leaves its queue pair.
-    fn leave(&mut self) {}
+    /// All of its message is acknowledged, and it leaves its queue pair: what that keeps for the next message.
+    fn leave(&mut self) -> Option<Kept> {
+        None
+    }
 }
 
 /// Use that a receiving half makes of a packet.

@@ -119,8 +119,13 @@ pub trait CongestionControl {
         0
     }
 
-    /// The same law for another sender of the queue pair, if it can be shared.
+    /// The same law for another sender of the queue pair, if it is shared.
     fn share(&self) -> Option<Box<dyn CongestionControl + Send>> {
+        None
+    }
+
+    /// The law within, if it was shared and no other sender has it any more.
+    fn take_alone(&mut self) -> Option<Box<dyn CongestionControl + Send>> {
         None
     }
 }

@@ -33,6 +33,14 @@ impl SharedLaw {
         Box::new(Self { shared, own_bytes: 0 })
     }
 
+    /// The law of a sender that leaves its queue pair, where no later one has it; not shared if nobody else has it either.
+    pub(crate) fn take(law: &mut Law) -> Law {
+        match law.take_alone() {
+            Some(alone) => alone,
+            None => std::mem::replace(law, Box::new(Unlimited)),
+        }
+    }
+
     fn shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,6 +101,11 @@ impl CongestionControl for SharedLaw {
 
     fn share(&self) -> Option<Law> {
         Some(Box::new(Self { shared: Arc::clone(&self.shared), own_bytes: 0 }))
+    }
+
+    fn take_alone(&mut self) -> Option<Law> {
+        let alone = Arc::strong_count(&self.shared) == 1;
+        alone.then(|| std::mem::replace(&mut self.shared().law, Box::new(Unlimited)))
     }
 }
 

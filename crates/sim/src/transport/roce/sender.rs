@@ -209,18 +209,23 @@ impl SendingHalf<Roce> for RoceSender {
         }
     }
 
-    fn pass_on(&mut self, roce: &Roce, framing: Framing) -> Option<Kept> {
+    fn share(&mut self, roce: &Roce, framing: Framing) -> Option<Kept> {
         let in_flight_bytes = frames_bytes(Context { roce, framing }, self.flight());
         let law = SharedLaw::split(&mut self.law, in_flight_bytes);
-        Some(Kept { law, sent_bytes: self.sent_before + self.written, next_at_ps: self.next_at_ps })
+        Some(self.kept(law))
     }
 
-    fn leave(&mut self) {
-        self.law = Box::new(Unlimited);
+    fn leave(&mut self) -> Option<Kept> {
+        let law = SharedLaw::take(&mut self.law);
+        Some(self.kept(law))
     }
 }
 
 impl RoceSender {
+    fn kept(&self, law: Box<dyn CongestionControl + Send>) -> Kept {
+        Kept { law, sent_bytes: self.sent_before + self.written, next_at_ps: self.next_at_ps }
+    }
+
     fn advance(&mut self, una: u64) {
         self.una = self.una.max(una);
         self.sacked.remove_below(self.una);

@@ -57,7 +57,7 @@ fn a_kept_queue_pair_goes_on() {
     host.now_ps = FRAME_PS / 4;
     first.receive(&roce, FRAMING, &answer(Kind::Ack, 1000), &mut host);
     let mut second = RoceSender::default();
-    let kept = first.pass_on(&roce, FRAMING);
+    let kept = first.leave();
     second.begin(&roce, FRAMING, 1000, kept, &mut host);
     assert_eq!(host.sent.len(), 1, "the link is busy");
     host.now_ps = FRAME_PS;

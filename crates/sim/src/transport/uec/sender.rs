@@ -178,17 +178,22 @@ impl SendingHalf<Uec> for UecSender {
         self.first + self.sent.len() as u64 == self.packets
     }
 
-    fn pass_on(&mut self, _: &Uec, _: Framing) -> Option<Kept> {
+    fn share(&mut self, _: &Uec, _: Framing) -> Option<Kept> {
         let law = SharedLaw::split(&mut self.law, self.in_flight.max(0) as u64);
-        Some(Kept { sent_bytes: self.sent_before + self.packets * self.payload_bytes, ..Kept::fresh(law) })
+        Some(self.kept(law))
     }
 
-    fn leave(&mut self) {
-        self.law = Box::new(Unlimited);
+    fn leave(&mut self) -> Option<Kept> {
+        let law = SharedLaw::take(&mut self.law);
+        Some(self.kept(law))
     }
 }
 
 impl UecSender {
+    fn kept(&self, law: Box<dyn CongestionControl + Send>) -> Kept {
+        Kept { sent_bytes: self.sent_before + self.packets * self.payload_bytes, ..Kept::fresh(law) }
+    }
+
     /// Bytes of frames that congestion control would have in flight: by the sender's law, or by credit if it has none.
     fn window_bytes(&self) -> u64 {
         match (self.law.window_bytes(), &self.credit) {

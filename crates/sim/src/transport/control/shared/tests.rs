@@ -45,3 +45,17 @@ fn senders_of_a_queue_pair_share_law_and_window() {
     assert_eq!((third.others_bytes(), first.window_bytes()), (1000, u64::MAX));
     assert_eq!((second.window_bytes(), third.window_bytes()), (10_000, 10_000));
 }
+
+/// The last sender that has a law takes it with it as it was before it was shared.
+#[test]
+fn a_law_that_nobody_else_has_is_not_shared_any_more() {
+    let mut first: Law = Box::new(Noted(Arc::default()));
+    let mut second = SharedLaw::split(&mut first, 5000);
+    let of_first = SharedLaw::take(&mut first);
+    assert_eq!((first.window_bytes(), of_first.window_bytes()), (u64::MAX, 10_000));
+    assert!(of_first.share().is_some());
+    drop(of_first);
+    let alone = SharedLaw::take(&mut second);
+    assert_eq!((second.window_bytes(), alone.window_bytes()), (u64::MAX, 10_000));
+    assert!(alone.share().is_none());
+}
