@@ -42,13 +42,15 @@ def test_a_meter_lets_pass_its_rate_and_one_bucket(lab: Lab) -> None:
     meter = Metered(rate_kbps=100, burst_ms=1, offered_mbps=14, duration_s=2)
     assert meter.burst_kb == 25
     found = measured(lab, meter)
-    passed = found.bits.sum() / (8 * FRAME_BYTES)
+    counted = found.bits.sum() / (8 * FRAME_BYTES)
     # 200 kb and a bucket of 25 have room for 18.6 frames; a switch that is held up for 250 ms loses tokens.
-    assert 8 <= passed <= 18
+    assert 8 <= counted <= 18
     assert found.came_bps > 10 * 100_000
-    assert (found.arrived, not_usable(found, 100)) == (passed, ""), str(found)
+    assert not_usable(found, 100) == ""
+    # A machine that is held up at the end lets a bucket of two frames, and what was to come, pass after the two seconds.
+    assert found.arrived - 3 <= counted <= found.arrived, str(found)
     # A frame by itself in a window of 15 ms is 707 % too many; 16 frames come in 16 of 133 windows or fewer.
-    assert errors(found.bits, 100, 15).mean() == pytest.approx(707.5 * passed / 133, rel=0.15)
+    assert errors(found.bits, 100, 15).mean() == pytest.approx(707.5 * counted / 133, rel=0.15)
     twice = measured(lab, Metered(rate_kbps=200, burst_ms=1, offered_mbps=14, duration_s=2))
     assert twice.bits.sum() > found.bits.sum()
 

@@ -142,6 +142,24 @@ fn no_segment_has_bytes_of_two_messages() {
     }
 }
 
+/// After a timeout a window of one segment lets as many short messages be sent again as it has room for: 1,448 bytes are three
+/// messages of 400. They end one frame after the other, and only the fourth waits for an acknowledgement.
+#[test]
+fn short_messages_are_sent_again_as_far_as_the_window_goes() {
+    let fabric = leaf_spine(1, 1, 2, TEN_GIG);
+    let changes = [(0, 1.0), (10 * PS_PER_US, 0.0)]
+        .map(|(at_ps, rate)| Change { at_ps, what: What::PortLoss(0, rate) });
+    for sack in [false, true] {
+        let tcp = Transport::Tcp(Tcp { sack, ..Tcp::plain(Control::NewReno) });
+        let settings = Settings { changes: changes.to_vec(), ..plain(tcp) };
+        let ends = ends_ps(&worked(&fabric, &burst_of(4, 400), &[0, 1], true, settings));
+        let gaps: Vec<u64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let frame_ps = (400 + FRAME_PS / 800 - FULL) * 800;
+        assert_eq!(gaps[..2], [frame_ps; 2], "{ends:?}");
+        assert!(gaps[2] > 2 * frame_ps, "{ends:?}");
+    }
+}
+
 /// Ring all-reduce of ranks of which one begins late, by `late_ps`.
 fn ring(ranks: u32, frames: u64, late_ns: u64) -> String {
     let bytes = frames * FULL;

@@ -27,6 +27,7 @@ impl Sender {
         }
         if matches!(self.state, State::Recovery | State::Loss) {
             while let Some(span) = self.trouble().board.first_lost(segment) {
+                let span = self.of_one_message(span);
                 let bytes = span.end - span.start;
                 if bytes > room || !has_room(cx, bytes, host) {
                     self.arm(host);
@@ -74,15 +75,22 @@ impl Sender {
 
     /// The lowest bytes, at most a segment, that are in doubt.
     fn first_doubtful(&self, segment: u64) -> Option<Range<u64>> {
-        self.known_trouble()?.board.first_doubtful(self.una, segment)
+        let span = self.known_trouble()?.board.first_doubtful(self.una, segment)?;
+        Some(self.of_one_message(span))
+    }
+
+    /// The beginning of a span that is of one message.
+    fn of_one_message(&self, span: Range<u64>) -> Range<u64> {
+        let end = self.before.as_ref().and_then(|before| before.end_of(span.start));
+        span.start..end.map_or(span.end, |end| end.min(span.end))
     }
 
     /// Sends again what recovery without SACK owes, if the host's card has room for it.
     pub(super) fn pay_first<H: Host>(&mut self, cx: Context<'_>, host: &mut H) -> bool {
-        let end = self.next.min(self.una + cx.segment());
-        let pays = has_room(cx, end - self.una, host);
-        if pays && end > self.una {
-            self.send_again(cx, self.una..end, host);
+        let span = self.of_one_message(self.una..self.next.min(self.una + cx.segment()));
+        let pays = has_room(cx, span.end - span.start, host);
+        if pays && !span.is_empty() {
+            self.send_again(cx, span, host);
         }
         self.owes_first = !pays;
         pays
@@ -115,16 +123,14 @@ impl Sender {
         self.send(cx, seq, bytes, bits, host);
     }
 
-    /// Sends a span again, or the beginning of it that is of one message.
+    /// Sends a span of one message again.
     pub(super) fn send_again<H: Host>(&mut self, cx: Context<'_>, span: Range<u64>, host: &mut H) {
-        let of_before = self.before.as_ref().and_then(|before| before.end_of(span.start));
-        let span = span.start..of_before.map_or(span.end, |end| end.min(span.end));
         if let Some(trouble) = self.known_trouble_mut() {
             trouble.board.sent_again(span.clone());
             trouble.undo.sent_again(host.now_ps());
         }
         match &mut self.before {
-            Some(before) if of_before.is_some() => {
+            Some(before) if before.end_of(span.start).is_some() => {
                 before.sent.push((span.start, span.end - span.start));
                 self.sent_packets = self.sent_packets.wrapping_sub(1);
             }
