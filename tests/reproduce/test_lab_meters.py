@@ -47,7 +47,7 @@ def test_a_meter_lets_pass_its_rate_and_one_bucket(lab: Lab) -> None:
     assert 8 <= counted <= 18
     assert found.came_bps > 10 * 100_000
     assert not_usable(found, 100) == ""
-    # A machine that is held up at the end lets a bucket of two frames, and what was to come, pass after the two seconds.
+    # A machine that is held up at the end lets a bucket of two frames pass after the two seconds, and what was to come.
     assert found.arrived - 3 <= counted <= found.arrived, str(found)
     # A frame by itself in a window of 15 ms is 707 % too many; 16 frames come in 16 of 133 windows or fewer.
     assert errors(found.bits, 100, 15).mean() == pytest.approx(707.5 * counted / 133, rel=0.15)
