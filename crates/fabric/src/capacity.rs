@@ -1,6 +1,6 @@
 //! Reference capacities: loads are given as fractions of one of them.
 
-use crate::{Fabric, Tier};
+use crate::{Fabric, Racks, Tier};
 
 /// Capacity that a load is given as a fraction of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,9 @@ pub fn reference_bps(fabric: &Fabric, reference: Reference) -> u64 {
 /// (Ford and Fulkerson), found by augmenting shortest paths (Edmonds and Karp 1972).
 #[must_use]
 pub fn bisection_bps(fabric: &Fabric) -> u64 {
-    let leaves = fabric.racks();
-    let (left, right) = leaves.split_at(leaves.len() / 2);
+    let racks = Racks::of(fabric).leaves;
+    let (left, right) = racks.split_at(racks.len() / 2);
+    let (left, right) = (left.concat(), right.concat());
     let mut residual: Vec<u64> = fabric.ports().iter().map(|port| port.rate.bps()).collect();
     let is_right = |node: u32| right.contains(&node);
     let mut total = 0;
@@ -55,7 +56,7 @@ pub fn bisection_bps(fabric: &Fabric) -> u64 {
         let mut came_by = vec![None; fabric.nodes().len()];
         let mut seen = vec![false; fabric.nodes().len()];
         let mut queue = std::collections::VecDeque::new();
-        for &leaf in left {
+        for &leaf in &left {
             seen[leaf as usize] = true;
             queue.push_back(leaf);
         }

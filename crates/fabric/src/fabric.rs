@@ -10,9 +10,9 @@ const PORTS_MAX: usize = 65_535;
 pub enum Tier {
     /// Host.
     Host,
-    /// Switch within a server that joins its accelerators; it leads nowhere else.
+    /// Switch within a server that joins its accelerators (scale-up); it leads nowhere else.
     Server,
-    /// Network card with a port in each of several planes.
+    /// Network card with several ports.
     Nic,
     /// Switch with hosts: leaf, edge, top of rack.
     Leaf,
@@ -217,14 +217,14 @@ impl Fabric {
 
     /// Servers with scale-up switches; `None` if hosts are single.
     #[must_use]
-    pub fn servers(&self) -> Option<Servers> {
-        self.servers
+    pub fn servers(&self) -> Option<&Servers> {
+        self.servers.as_ref()
     }
 
     /// Number of hosts that traffic may name: all, but for the scale-up ports of servers.
     #[must_use]
     pub fn named_hosts(&self) -> u32 {
-        self.servers.map_or(self.hosts, |servers| servers.accelerators)
+        self.servers.as_ref().map_or(self.hosts, Servers::named_hosts)
     }
 
     /// All nodes, hosts first.
@@ -258,15 +258,7 @@ impl Fabric {
         self.ports[self.ports_of(host)[0] as usize].to
     }
 
-    /// Leaves that join servers, ascending: all but scale-up switches.
-    #[must_use]
-    pub fn racks(&self) -> Vec<u32> {
-        let mut leaves = self.leaves();
-        leaves.retain(|&leaf| self.nodes[leaf as usize].tier != Tier::Server);
-        leaves
-    }
-
-    /// Leaves: switches with hosts, ascending.
+    /// Switches with hosts, network cards among them, ascending.
     #[must_use]
     pub fn leaves(&self) -> Vec<u32> {
         let mut leaves: Vec<u32> = (0..self.hosts).map(|host| self.leaf_of(host)).collect();

@@ -216,7 +216,7 @@ mod tests {
             link(2, 5, 25, 7),
             link(5, 3, 25, 7),
         ];
-        let fabric = Graph { nodes, links, ..Graph::default() }.build().unwrap();
+        let fabric = Graph { nodes, links }.build().unwrap();
         let stages = Stages::new(&fabric).of(&fabric, 0, 1);
         let together: Vec<u64> = stages.iter().map(|stage| stage.together_bps / 1_000_000_000).collect();
         assert_eq!(together, [40, 35, 35, 40]);

@@ -27,6 +27,8 @@ pub(crate) fn topology<'py>(
     whole.set_item("ports", ports(py, fabric.ports())?)?;
     whole.set_item("hosts", fabric.hosts())?;
     whole.set_item("named_hosts", fabric.named_hosts())?;
+    let accelerators = fabric.servers().map(|servers| servers.accelerators().collect::<Vec<_>>());
+    whole.set_item("accelerators", accelerators.unwrap_or_default())?;
     let changes = changes.iter().map(|one| change(py, one)).collect::<PyResult<Vec<_>>>()?;
     whole.set_item("changes", PyList::new(py, changes)?)?;
     Ok(whole)

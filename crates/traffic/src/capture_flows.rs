@@ -1,7 +1,7 @@
 //! Connections of a capture as flows between hosts.
 
 use crate::{Connections, Direction, Flow, Ports, Start, TrafficError};
-use anabranch_fabric::Fabric;
+use anabranch_fabric::{Fabric, Racks};
 use std::collections::HashMap;
 
 /// Flows made from a capture's connections.
@@ -81,15 +81,15 @@ pub fn capture_flows(
     Ok(CaptureFlows { flows, local, addresses: hosts.len() as u64 })
 }
 
-/// Hosts in the order in which addresses are dealt to them: the first of each leaf, the second of each leaf, and so on.
+/// Hosts in the order in which addresses are dealt to them: the first of each rack, the second of each rack, and so on.
 fn dealing_order(fabric: &Fabric) -> Vec<u32> {
-    let leaves = fabric.racks();
-    let mut dealt = vec![0u32; leaves.len()];
-    let mut order: Vec<(u32, usize, u32)> = (0..fabric.named_hosts())
-        .map(|host| {
-            let leaf = leaves.partition_point(|&leaf| leaf < fabric.leaf_of(host));
-            dealt[leaf] += 1;
-            (dealt[leaf], leaf, host)
+    let racks = Racks::of(fabric);
+    let mut dealt = vec![0u32; racks.leaves.len()];
+    let mut order: Vec<(u32, u32, u32)> = (0..)
+        .zip(&racks.of)
+        .map(|(host, &rack)| {
+            dealt[rack as usize] += 1;
+            (dealt[rack as usize], rack, host)
         })
         .collect();
     order.sort_unstable();

@@ -61,7 +61,7 @@ impl DrawnFlows {
         if parts.len() > 1 && !outline.in_order {
             return Ok(Self::from(merged_flows(workloads, fabric, seed)?));
         }
-        Ok(Self { parts, outline, servers: fabric.servers() })
+        Ok(Self { parts, outline, servers: fabric.servers().cloned() })
     }
 
     /// Number of flows.
@@ -85,7 +85,7 @@ impl DrawnFlows {
             .iter()
             .enumerate()
             .filter_map(|(part, head)| Some(Reverse((start_ps(head.as_ref()?), part))));
-        DrawnPass { due: due.collect(), heads, parts, servers: self.servers }
+        DrawnPass { due: due.collect(), heads, parts, servers: self.servers.clone() }
     }
 }
 
@@ -138,7 +138,7 @@ impl Iterator for DrawnPass {
             (_, None) => {}
         }
         let mut flow = std::mem::replace(&mut self.heads[part], next)?;
-        if let Some(servers) = self.servers {
+        if let Some(servers) = &self.servers {
             (flow.src, flow.dst) = servers.ends(flow.src, flow.dst);
         }
         Some(flow)

@@ -19,8 +19,8 @@
 
 use crate::TrafficError;
 use crate::pattern::Senders;
-use anabranch_fabric::Fabric;
 use anabranch_fabric::capacity::{Reference, bisection_bps};
+use anabranch_fabric::{Fabric, Racks, Tier};
 
 /// Offered load.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,21 +83,25 @@ struct Counted {
 }
 
 fn counted(fabric: &Fabric, senders: &Senders, reference: Reference) -> Counted {
-    let leaves = fabric.racks();
-    let leaf = |host: u32| leaves.partition_point(|&leaf| leaf < fabric.leaf_of(host));
+    let racks = Racks::of(fabric);
+    let rack = |host: u32| racks.of[host as usize] as usize;
     let rate_bps = |port: u32| fabric.ports()[port as usize].rate.bps() as f64;
     match reference {
         Reference::Uplink => {
-            let crossing = senders.crossing(leaves.len(), leaf);
-            // Links between a leaf and other switches, in one direction.
+            let crossing = senders.crossing(racks.leaves.len(), rack);
+            // Links between leaves and other switches, in one direction; network cards belong to hosts.
+            let is_above = |port: u32| {
+                let to = fabric.ports()[port as usize].to;
+                to >= fabric.hosts() && fabric.nodes()[to as usize].tier != Tier::Nic
+            };
             let links_bps = |of: &[bool], down: bool| -> f64 {
-                let used = leaves.iter().zip(of).filter(|(_, used)| **used);
-                let ports = used.flat_map(|(&leaf, _)| fabric.ports_of(leaf));
-                let up = ports.filter(|&&port| fabric.ports()[port as usize].to >= fabric.hosts());
+                let used = racks.leaves.iter().zip(of).filter(|(_, used)| **used);
+                let ports = used.flat_map(|(leaves, _)| leaves).flat_map(|&leaf| fabric.ports_of(leaf));
+                let up = ports.filter(|&&port| is_above(port));
                 up.map(|&port| rate_bps(if down { fabric.ports()[port as usize].reverse } else { port }))
                     .sum()
             };
-            if leaves.len() < 2 {
+            if racks.leaves.len() < 2 {
                 return counted(fabric, senders, Reference::Host);
             }
             let capacity_bps = links_bps(&crossing.left, false).min(links_bps(&crossing.reached, true));
@@ -118,7 +122,7 @@ fn counted(fabric: &Fabric, senders: &Senders, reference: Reference) -> Counted 
             Counted { share: 1.0, capacity_bps: out_bps.min(in_bps) }
         }
         Reference::Bisection => {
-            let half = |host: u32| usize::from(leaf(host) >= leaves.len() / 2);
+            let half = |host: u32| usize::from(rack(host) >= racks.leaves.len() / 2);
             let crossing = senders.crossing(2, half);
             let directions = crossing.left.iter().filter(|&&left| left).count();
             let capacity_bps = (bisection_bps(fabric) * directions as u64) as f64;

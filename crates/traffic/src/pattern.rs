@@ -2,9 +2,9 @@
 
 use crate::TrafficError;
 use crate::random::Stream;
-use anabranch_fabric::Fabric;
+use anabranch_fabric::{Fabric, Racks};
 
-/// Pattern of traffic: which hosts send to which. Racks are the hosts of one leaf.
+/// Pattern of traffic: which hosts send to which. Racks are the hosts of one leaf, or of leaves that share their hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Every host sends to any other host, all equally likely.
@@ -56,7 +56,7 @@ pub(crate) struct Senders {
 /// Position of a host in the fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Position {
-    leaf: u32,
+    rack: u32,
     pod: Option<u32>,
 }
 
@@ -71,11 +71,12 @@ impl Pattern {
             ));
         }
         let nodes = fabric.nodes();
-        let position = |host| {
-            let leaf = fabric.leaf_of(host);
-            Position { leaf, pod: nodes[host as usize].pod.or(nodes[leaf as usize].pod) }
+        let racks = Racks::of(fabric);
+        let position = |(host, &rack): (u32, &u32)| {
+            let leaf = racks.leaves[rack as usize][0];
+            Position { rack, pod: nodes[host as usize].pod.or(nodes[leaf as usize].pod) }
         };
-        let positions: Vec<Position> = (0..hosts).map(position).collect();
+        let positions: Vec<Position> = (0..).zip(&racks.of).map(position).collect();
         self.check(&positions)?;
         let all = || (0..hosts).collect::<Vec<u32>>();
         let split = |receives: &dyn Fn(Position) -> bool| -> (Vec<u32>, Vec<u32>) {
@@ -86,9 +87,8 @@ impl Pattern {
             Self::InterRack => (all(), all(), Avoid::Rack),
             Self::InterPod => (all(), all(), Avoid::Pod),
             Self::LeftToRight => {
-                let leaves = fabric.racks();
-                let middle = leaves[leaves.len() / 2];
-                let (right, left) = split(&|position| position.leaf >= middle);
+                let middle = racks.leaves.len() as u32 / 2;
+                let (right, left) = split(&|position| position.rack >= middle);
                 (right, left, Avoid::Itself)
             }
             Self::IntoPod(pod) => {
@@ -125,7 +125,7 @@ impl Pattern {
     /// Refuses a pattern in which a sender would have no receiver.
     fn check(&self, positions: &[Position]) -> Result<(), TrafficError> {
         let hosts = positions.len() as u32;
-        let one_rack = positions.iter().all(|position| position.leaf == positions[0].leaf);
+        let one_rack = positions.iter().all(|position| position.rack == positions[0].rack);
         let several_pods = positions.iter().all(|position| position.pod.is_some())
             && positions.iter().any(|position| position.pod != positions[0].pod);
         let (problem, hint) = match self {
@@ -189,7 +189,7 @@ impl Senders {
         let (from, to) = (self.positions[src as usize], self.positions[dst as usize]);
         match self.avoid {
             Avoid::Itself => true,
-            Avoid::Rack => from.leaf != to.leaf,
+            Avoid::Rack => from.rack != to.rack,
             Avoid::Pod => from.pod != to.pod,
         }
     }
@@ -237,7 +237,7 @@ impl Senders {
                 crossing.reached[class(to)] |= crosses;
                 continue;
             }
-            let rack = self.positions[sender.host as usize].leaf;
+            let rack = self.positions[sender.host as usize].rack;
             let (allowed, crosses) = match counted {
                 Some((of, allowed, crosses)) if of == rack => (allowed, crosses),
                 _ => {

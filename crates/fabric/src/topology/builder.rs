@@ -98,6 +98,30 @@ impl Builder {
         }
     }
 
+    /// Links a host to its network card, by a link as fast as the card's ports together, so that nothing waits there but
+    /// for its own frame.
+    ///
+    /// # Errors
+    /// Refuses ports that are together faster than links can be, by `cause`.
+    pub(crate) fn card(
+        &mut self,
+        host: u32,
+        card: u32,
+        ports: impl Iterator<Item = Rate>,
+        cause: &str,
+    ) -> Result<(), FabricError> {
+        let sum = ports.map(Rate::bps).fold(0, u64::saturating_add);
+        let rate = Rate::from_bps(sum).ok_or_else(|| {
+            FabricError::new(
+                format!("{cause}: the links of a host carry {sum} bps together"),
+                format!("they can have {} bps in all", Rate::MOST_BPS),
+            )
+        })?;
+        let settings = LinkSettings { rate, delay_ps: 0, buffer: Buffer::UNLIMITED, marking: Marking::Off };
+        self.link(host, card, &settings);
+        Ok(())
+    }
+
     /// Builds the fabric.
     pub(crate) fn build(self) -> Result<Fabric, FabricError> {
         Fabric::new(self.nodes, self.ports)

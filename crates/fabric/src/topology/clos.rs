@@ -2,6 +2,7 @@
 
 use super::LinkSettings;
 use super::builder::Builder;
+use super::hosts::LeafHosts;
 use crate::{Fabric, FabricError, Tier};
 
 /// Fabric of three tiers. Within a pod every leaf is linked to every aggregation. The cores form as many groups as a
@@ -18,6 +19,8 @@ pub struct Clos {
     pub cores_per_aggregation: u32,
     /// Number of hosts of each leaf.
     pub hosts_per_leaf: u32,
+    /// Number of links of each host, each to another leaf: 2 is dual ToR. So many neighbouring leaves of a pod share their hosts.
+    pub links_per_host: u32,
     /// Settings of the hosts' links.
     pub host_link: LinkSettings,
     /// Settings of the links between leaves and aggregations.
@@ -34,6 +37,7 @@ impl Default for Clos {
             aggregations_per_pod: 2,
             cores_per_aggregation: 2,
             hosts_per_leaf: 4,
+            links_per_host: 1,
             host_link: LinkSettings::default(),
             uplink: LinkSettings::default(),
             core_link: LinkSettings::default(),
@@ -45,10 +49,16 @@ impl Clos {
     /// Builds nodes and ports tier by tier, and each tier pod by pod.
     ///
     /// # Errors
-    /// Refuses a count of zero, and too many nodes or links.
+    /// Refuses a count of zero, links of hosts that do not divide the leaves of a pod, and too many nodes or links.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         let Self {
-            pods, leaves_per_pod, aggregations_per_pod, cores_per_aggregation, hosts_per_leaf, ..
+            pods,
+            leaves_per_pod,
+            aggregations_per_pod,
+            cores_per_aggregation,
+            hosts_per_leaf,
+            links_per_host,
+            ..
         } = *self;
         let counts = [
             ("pods", pods),
@@ -56,15 +66,18 @@ impl Clos {
             ("aggregations_per_pod", aggregations_per_pod),
             ("cores_per_aggregation", cores_per_aggregation),
             ("hosts_per_leaf", hosts_per_leaf),
+            ("links_per_host", links_per_host),
         ];
-        let [p, l, a, c, h] = counts.map(|(_, count)| u128::from(count));
+        let [p, l, a, c, h, _] = counts.map(|(_, count)| u128::from(count));
         let nodes = p * l * (h + 1) + p * a + a * c;
-        let mut builder = Builder::new(&counts, nodes, p * l * (h + a) + p * a * c)?;
+        // Links of hosts and their network cards, for each host of a leaf.
+        let cards = if links_per_host > 1 { 2 } else { 1 };
+        let mut builder = Builder::new(&counts, nodes, p * l * (cards * h + a) + p * a * c)?;
         let leaf_count = pods * leaves_per_pod;
-        let hosts = leaf_count * hosts_per_leaf;
-        for host in 0..hosts {
-            builder.node(format!("host{host}"), Tier::Host, Some(host / hosts_per_leaf / leaves_per_pod));
-        }
+        let hosts =
+            LeafHosts { leaves: leaf_count, hosts_per_leaf, links: links_per_host, link: &self.host_link };
+        hosts.check("leaves_per_pod", leaves_per_pod)?;
+        hosts.add(&mut builder, |leaf| Some(leaf / leaves_per_pod));
         for leaf in 0..leaf_count {
             builder.node(format!("leaf{leaf}"), Tier::Leaf, Some(leaf / leaves_per_pod));
         }
@@ -76,11 +89,9 @@ impl Clos {
         for core in 0..aggregations_per_pod * cores_per_aggregation {
             builder.node(format!("core{core}"), Tier::Spine, None);
         }
-        let (first_leaf, first_aggregation) = (hosts, hosts + leaf_count);
+        let (first_leaf, first_aggregation) = (hosts.nodes(), hosts.nodes() + leaf_count);
         let first_core = first_aggregation + pods * aggregations_per_pod;
-        for host in 0..hosts {
-            builder.link(host, first_leaf + host / hosts_per_leaf, &self.host_link);
-        }
+        hosts.join(&mut builder, first_leaf)?;
         for leaf in 0..leaf_count {
             let pod = leaf / leaves_per_pod;
             for aggregation in 0..aggregations_per_pod {

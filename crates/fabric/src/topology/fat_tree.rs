@@ -10,6 +10,8 @@ pub struct FatTree {
     pub k: u32,
     /// Number of hosts of each leaf: k/2 without over-subscription, 2 k for 4:1. Zero stands for k/2.
     pub hosts_per_leaf: u32,
+    /// Number of links of each host, as in [`Clos`].
+    pub links_per_host: u32,
     /// Settings of the hosts' links.
     pub host_link: LinkSettings,
     /// Settings of the links between switches.
@@ -18,7 +20,13 @@ pub struct FatTree {
 
 impl Default for FatTree {
     fn default() -> Self {
-        Self { k: 4, hosts_per_leaf: 0, host_link: LinkSettings::default(), uplink: LinkSettings::default() }
+        Self {
+            k: 4,
+            hosts_per_leaf: 0,
+            links_per_host: 1,
+            host_link: LinkSettings::default(),
+            uplink: LinkSettings::default(),
+        }
     }
 }
 
@@ -41,6 +49,7 @@ impl FatTree {
             aggregations_per_pod: half,
             cores_per_aggregation: half,
             hosts_per_leaf: if self.hosts_per_leaf == 0 { half } else { self.hosts_per_leaf },
+            links_per_host: self.links_per_host,
             host_link: self.host_link,
             uplink: self.uplink,
             core_link: self.uplink,

@@ -2,6 +2,7 @@
 
 use super::LinkSettings;
 use super::builder::Builder;
+use super::hosts::LeafHosts;
 use crate::{Fabric, FabricError, Tier};
 
 /// Fabric of leaves and spines.
@@ -13,6 +14,8 @@ pub struct LeafSpine {
     pub spines: u32,
     /// Number of hosts of each leaf.
     pub hosts_per_leaf: u32,
+    /// Number of links of each host, each to another leaf: 2 is dual ToR. So many neighbouring leaves share their hosts.
+    pub links_per_host: u32,
     /// Number of links between each leaf and each spine.
     pub parallel_links: u32,
     /// Settings of the hosts' links.
@@ -27,6 +30,7 @@ impl Default for LeafSpine {
             leaves: 4,
             spines: 4,
             hosts_per_leaf: 8,
+            links_per_host: 1,
             parallel_links: 1,
             host_link: LinkSettings::default(),
             uplink: LinkSettings::default(),
@@ -35,37 +39,38 @@ impl Default for LeafSpine {
 }
 
 impl LeafSpine {
-    /// Builds ports in this order: host and leaf of each host; then leaf and spine of each pair, by leaf, spine, link.
+    /// Builds ports in this order: host and leaf of each host, by its network card if it has several; then leaf and spine of each pair, by leaf, spine, link.
     ///
     /// # Errors
-    /// Refuses a count of zero, and too many nodes or links.
+    /// Refuses a count of zero, links of hosts that do not divide the leaves, and too many nodes or links.
     pub fn build(&self) -> Result<Fabric, FabricError> {
-        let Self { leaves, spines, hosts_per_leaf, parallel_links, .. } = *self;
+        let Self { leaves, spines, hosts_per_leaf, links_per_host, parallel_links, .. } = *self;
         let counts = [
             ("leaves", leaves),
             ("spines", spines),
             ("hosts_per_leaf", hosts_per_leaf),
+            ("links_per_host", links_per_host),
             ("parallel_links", parallel_links),
         ];
-        let [l, s, h, p] = counts.map(|(_, count)| u128::from(count));
-        let mut builder = Builder::new(&counts, l * (h + 1) + s, l * (h + s * p))?;
-        let hosts = leaves * hosts_per_leaf;
-        for host in 0..hosts {
-            builder.node(format!("host{host}"), Tier::Host, None);
-        }
+        let [l, s, h, _, p] = counts.map(|(_, count)| u128::from(count));
+        // Links of hosts and their network cards, for each host of a leaf.
+        let cards = if links_per_host > 1 { 2 } else { 1 };
+        let mut builder = Builder::new(&counts, l * (h + 1) + s, l * (cards * h + s * p))?;
+        let hosts = LeafHosts { leaves, hosts_per_leaf, links: links_per_host, link: &self.host_link };
+        hosts.check("leaves", leaves)?;
+        let first_leaf = hosts.nodes();
+        hosts.add(&mut builder, |_| None);
         for leaf in 0..leaves {
             builder.node(format!("leaf{leaf}"), Tier::Leaf, None);
         }
         for spine in 0..spines {
             builder.node(format!("spine{spine}"), Tier::Spine, None);
         }
-        for host in 0..hosts {
-            builder.link(host, hosts + host / hosts_per_leaf, &self.host_link);
-        }
+        hosts.join(&mut builder, first_leaf)?;
         for leaf in 0..leaves {
             for spine in 0..spines {
                 for _ in 0..parallel_links {
-                    builder.link(hosts + leaf, hosts + leaves + spine, &self.uplink);
+                    builder.link(first_leaf + leaf, first_leaf + leaves + spine, &self.uplink);
                 }
             }
         }

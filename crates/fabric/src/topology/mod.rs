@@ -5,6 +5,7 @@ mod clos;
 mod dragonfly;
 mod dumbbell;
 mod fat_tree;
+mod hosts;
 mod leaf_spine;
 mod multi_plane;
 mod rail_optimised;

@@ -2,7 +2,7 @@
 
 use super::LinkSettings;
 use super::builder::Builder;
-use crate::{Buffer, Fabric, FabricError, Marking, Rate, Tier};
+use crate::{Fabric, FabricError, Tier};
 
 /// Fabric of parallel planes, as in Alibaba's HPN (SIGCOMM 2024), DeepSeek-V3's network (ISCA 2025) and MRC (OCP 2026). A
 /// host's network card is a switch of tier [`Tier::Nic`], without delay, which the host is linked to at the rate of all
@@ -48,7 +48,6 @@ impl MultiPlane {
             [("planes", planes), ("leaves", leaves), ("spines", spines), ("hosts_per_leaf", hosts_per_leaf)];
         let [p, l, s, h] = counts.map(|(_, count)| u128::from(count));
         let mut builder = Builder::new(&counts, 2 * l * h + p * (l + s), l * h * (1 + p) + p * l * s)?;
-        let inner = self.inner_link()?;
         let hosts = leaves * hosts_per_leaf;
         for host in 0..hosts {
             builder.node(format!("host{host}"), Tier::Host, None);
@@ -67,8 +66,9 @@ impl MultiPlane {
             }
         }
         let (first_leaf, first_spine) = (2 * hosts, 2 * hosts + planes * leaves);
+        let cause = format!("planes: {planes}");
         for host in 0..hosts {
-            builder.link(host, hosts + host, &inner);
+            builder.card(host, hosts + host, (0..planes).map(|_| self.host_link.rate), &cause)?;
         }
         for host in 0..hosts {
             for plane in 0..planes {
@@ -85,22 +85,5 @@ impl MultiPlane {
             }
         }
         builder.build()
-    }
-
-    /// Link within a network card: as fast as its ports together, so that nothing waits there but for its own frame.
-    fn inner_link(&self) -> Result<LinkSettings, FabricError> {
-        let bps = self.host_link.rate.bps().saturating_mul(self.planes.into());
-        let rate = Rate::from_bps(bps).ok_or_else(|| {
-            let most = Rate::MOST_BPS / self.host_link.rate.bps();
-            FabricError::new(
-                format!(
-                    "planes: {} of {} bps are more than links can carry",
-                    self.planes,
-                    self.host_link.rate.bps()
-                ),
-                format!("give at most {most} planes at this rate of host_link"),
-            )
-        })?;
-        Ok(LinkSettings { rate, delay_ps: 0, buffer: Buffer::UNLIMITED, marking: Marking::Off })
     }
 }

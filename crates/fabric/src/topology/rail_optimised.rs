@@ -106,7 +106,8 @@ impl RailOptimised {
                 builder.link(first_leaf + leaf, first_spine + spine, &self.uplink);
             }
         }
-        let servers = Servers { accelerators, per_server: accelerators_per_server };
-        Ok(builder.build()?.with_servers(servers))
+        let servers: Vec<_> =
+            (0..accelerators).map(|number| Some(number / accelerators_per_server)).collect();
+        Ok(builder.build()?.with_servers(Servers::new(&servers)))
     }
 }

@@ -3,6 +3,7 @@
 
 use super::LinkSettings;
 use super::builder::Builder;
+use super::hosts::LeafHosts;
 use crate::{Fabric, FabricError, Tier};
 
 /// VL2 fabric. Leaf number i is linked to aggregations 2i and 2i + 1, modulo their number; every aggregation is linked
@@ -17,6 +18,8 @@ pub struct Vl2 {
     pub intermediates: u32,
     /// Number of hosts of each leaf.
     pub hosts_per_leaf: u32,
+    /// Number of links of each host, each to another leaf: 2 is dual ToR. So many neighbouring leaves share their hosts.
+    pub links_per_host: u32,
     /// Settings of the hosts' links.
     pub host_link: LinkSettings,
     /// Settings of the links between switches.
@@ -30,6 +33,7 @@ impl Default for Vl2 {
             aggregations: 4,
             intermediates: 2,
             hosts_per_leaf: 8,
+            links_per_host: 1,
             host_link: LinkSettings::default(),
             uplink: LinkSettings::default(),
         }
@@ -40,27 +44,30 @@ impl Vl2 {
     /// Builds nodes and ports tier by tier.
     ///
     /// # Errors
-    /// Refuses a count of zero, an odd number of aggregations, and too many nodes or links.
+    /// Refuses a count of zero, links of hosts that do not divide the leaves, an odd number of aggregations, and too many nodes or links.
     pub fn build(&self) -> Result<Fabric, FabricError> {
-        let Self { leaves, aggregations, intermediates, hosts_per_leaf, .. } = *self;
+        let Self { leaves, aggregations, intermediates, hosts_per_leaf, links_per_host, .. } = *self;
         let counts = [
             ("leaves", leaves),
             ("aggregations", aggregations),
             ("intermediates", intermediates),
             ("hosts_per_leaf", hosts_per_leaf),
+            ("links_per_host", links_per_host),
         ];
-        let [l, a, i, h] = counts.map(|(_, count)| u128::from(count));
-        let mut builder = Builder::new(&counts, l * (h + 1) + a + i, l * (h + 2) + a * i)?;
+        let [l, a, i, h, _] = counts.map(|(_, count)| u128::from(count));
+        // Links of hosts and their network cards, for each host of a leaf.
+        let cards = if links_per_host > 1 { 2 } else { 1 };
+        let mut builder = Builder::new(&counts, l * (h + 1) + a + i, l * (cards * h + 2) + a * i)?;
         if !aggregations.is_multiple_of(2) {
             return Err(FabricError::new(
                 format!("aggregations: {aggregations}"),
                 "give an even number: each leaf is linked to a pair",
             ));
         }
-        let hosts = leaves * hosts_per_leaf;
-        for host in 0..hosts {
-            builder.node(format!("host{host}"), Tier::Host, None);
-        }
+        let hosts = LeafHosts { leaves, hosts_per_leaf, links: links_per_host, link: &self.host_link };
+        hosts.check("leaves", leaves)?;
+        let first_leaf = hosts.nodes();
+        hosts.add(&mut builder, |_| None);
         for leaf in 0..leaves {
             builder.node(format!("leaf{leaf}"), Tier::Leaf, None);
         }
@@ -70,14 +77,12 @@ impl Vl2 {
         for intermediate in 0..intermediates {
             builder.node(format!("spine{intermediate}"), Tier::Spine, None);
         }
-        for host in 0..hosts {
-            builder.link(host, hosts + host / hosts_per_leaf, &self.host_link);
-        }
-        let first_aggregation = hosts + leaves;
+        hosts.join(&mut builder, first_leaf)?;
+        let first_aggregation = first_leaf + leaves;
         for leaf in 0..leaves {
             for of_pair in 0..2 {
                 builder.link(
-                    hosts + leaf,
+                    first_leaf + leaf,
                     first_aggregation + (2 * leaf + of_pair) % aggregations,
                     &self.uplink,
                 );

@@ -16,9 +16,11 @@ const TIERS: [&str; 4] = ["type", "role", "tier", "layer"];
 const PODS: [&str; 1] = ["pod"];
 
 /// Words that files use for tiers. The tier of a switch or router is derived from its distance to the hosts.
-const TIER_WORDS: [(&str, Option<Tier>); 19] = [
+const TIER_WORDS: [(&str, Option<Tier>); 21] = [
     ("host", Some(Tier::Host)),
     ("server", Some(Tier::Host)),
+    ("scale-up", Some(Tier::Server)),
+    ("nvswitch", Some(Tier::Server)),
     ("leaf", Some(Tier::Leaf)),
     ("edge", Some(Tier::Leaf)),
     ("tor", Some(Tier::Leaf)),
@@ -70,7 +72,7 @@ impl AttributeGraph<'_> {
         let links = pair(&edges, &nodes)?;
         let mut warnings = rates::unstated(edges.len(), without, defaults);
         warnings.extend(self.unread());
-        Ok((Graph { nodes, links, ..Graph::default() }, warnings))
+        Ok((Graph { nodes, links }, warnings))
     }
 
     /// Warnings about attributes that nothing reads, by the names that the file gives them.

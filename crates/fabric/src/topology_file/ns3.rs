@@ -10,7 +10,7 @@
 use super::lines::{Line, lines};
 use super::{Fault, TopologyFile, TopologyFileError};
 use crate::topology::LinkSettings;
-use crate::{Graph, GraphLink, GraphNode, Servers, Tier, quantity};
+use crate::{Graph, GraphLink, GraphNode, Tier, quantity};
 
 /// First line of a file, as errors describe it.
 const HEADER: &str = "`nodes switches links`, or SimAI's `nodes accelerators-per-server scale-up-switches switches links type`";
@@ -88,11 +88,11 @@ fn read(text: &str, defaults: &LinkSettings) -> Result<TopologyFile, Fault> {
     }
     let mut is_switch = vec![false; header.nodes as usize];
     switches.iter().for_each(|&switch| is_switch[switch as usize] = true);
-    let graph = if header.scale_up_switches == 0 {
-        plain(&is_switch, &links)
-    } else {
-        with_servers(&header, &switches, &is_switch, &links)?
-    };
+    let (scale_up, _) = switches.split_at(header.scale_up_switches as usize);
+    if !scale_up.is_empty() {
+        check_servers(header.accelerators_per_server as usize, scale_up, &is_switch, &links)?;
+    }
+    let graph = graph(&is_switch, scale_up, &links);
     let losses = (0..).zip(&links).map(|(index, link)| (index, link.loss));
     Ok(TopologyFile { graph, losses: losses.filter(|(_, loss)| *loss > 0.0).collect(), warnings })
 }
@@ -149,78 +149,61 @@ fn link(line: &Line<'_>, nodes: u32, defaults: &LinkSettings) -> Result<FileLink
     Ok(FileLink { ends: [a, b], settings, loss: probability, line: line.number })
 }
 
-fn node(name: String, tier: Option<Tier>) -> GraphNode {
-    GraphNode { name, tier, pod: None }
-}
-
 /// Hosts and switches in the order of their numbers.
-fn plain(is_switch: &[bool], links: &[FileLink]) -> Graph {
-    let nodes = is_switch.iter().enumerate().map(|(number, &is_switch)| match is_switch {
-        true => node(format!("switch{number}"), None),
-        false => node(format!("host{number}"), Some(Tier::Host)),
+fn graph(is_switch: &[bool], scale_up: &[u32], links: &[FileLink]) -> Graph {
+    let nodes = (0u32..).zip(is_switch).map(|(number, &is_switch)| {
+        let (name, tier) = match (is_switch, scale_up.contains(&number)) {
+            (false, _) => ("host", Some(Tier::Host)),
+            (true, false) => ("switch", None),
+            (true, true) => ("server", Some(Tier::Server)),
+        };
+        GraphNode { name: format!("{name}{number}"), tier, pod: None }
     });
     let links = links.iter().map(|link| {
         let [a, b] = link.ends;
         GraphLink { a, b, settings: link.settings, back: None }
     });
-    Graph { nodes: nodes.collect(), links: links.collect(), ..Graph::default() }
+    Graph { nodes: nodes.collect(), links: links.collect() }
 }
 
-/// Nodes in the order of their numbers, then the scale-up ports, which are hosts of their own.
-fn with_servers(
-    header: &Header,
-    switches: &[u32],
+/// Refuses servers that are not as the first line says: so many accelerators each, in the order of their numbers, each with
+/// one link to the scale-up switch of its server.
+fn check_servers(
+    per_server: usize,
+    scale_up: &[u32],
     is_switch: &[bool],
     links: &[FileLink],
-) -> Result<Graph, Fault> {
-    let (scale_up, _) = switches.split_at(header.scale_up_switches as usize);
-    let server_of = |number: u32| scale_up.iter().position(|&switch| switch == number);
+) -> Result<(), Fault> {
     let accelerators: Vec<u32> =
         (0..).zip(is_switch).filter(|(_, is_switch)| !**is_switch).map(|(number, _)| number).collect();
-    let servers =
-        Servers { accelerators: accelerators.len() as u32, per_server: header.accelerators_per_server };
-    let mut nodes: Vec<GraphNode> = (0u32..)
-        .zip(is_switch)
-        .map(|(number, &is_switch)| match (is_switch, server_of(number)) {
-            (false, _) => node(format!("host{number}"), Some(Tier::Host)),
-            (true, None) => node(format!("switch{number}"), None),
-            (true, Some(_)) => node(format!("server{number}"), Some(Tier::Server)),
-        })
-        .collect();
-    let first_port = nodes.len() as u32;
-    nodes.extend(accelerators.iter().map(|number| node(format!("scaleup{number}"), Some(Tier::Host))));
+    let server_of = |number: u32| scale_up.iter().position(|&switch| switch == number);
     let mut joined = vec![false; accelerators.len()];
-    let mut graph_links = Vec::with_capacity(links.len());
     for link in links {
         let [a, b] = link.ends;
-        let ends =
-            [(a, b), (b, a)].into_iter().find_map(|(host, switch)| Some((host, switch, server_of(switch)?)));
-        if let Some((host, switch, server)) = ends {
-            let rank = accelerators.iter().position(|&number| number == host);
-            let fits = rank.filter(|&rank| servers.of(rank as u32) as usize == server);
-            let Some(rank) = fits.filter(|&rank| !joined[rank]) else {
-                return Err(Fault::new(
-                    link.line,
-                    format!(
-                        "link {a} - {b}: no accelerator's only link to the scale-up switch of its server"
-                    ),
-                    format!(
-                        "give each accelerator one such link; accelerators 0 to {} share the first of the switches, and \
-                         several scale-up switches of a server are one as fast as all",
-                        header.accelerators_per_server - 1
-                    ),
-                ));
-            };
-            joined[rank] = true;
-            let port = first_port + rank as u32;
-            graph_links.push(GraphLink { a: port, b: switch, settings: link.settings, back: None });
-        } else {
-            graph_links.push(GraphLink { a, b, settings: link.settings, back: None });
+        let Some((host, server)) =
+            [(a, b), (b, a)].into_iter().find_map(|(host, switch)| Some((host, server_of(switch)?)))
+        else {
+            continue;
+        };
+        let rank = accelerators.iter().position(|&number| number == host);
+        let Some(rank) = rank.filter(|&rank| rank / per_server == server && !joined[rank]) else {
+            return Err(Fault::new(
+                link.line,
+                format!("link {a} - {b}: no accelerator's only link to the scale-up switch of its server"),
+                format!(
+                    "give each accelerator one such link; accelerators 0 to {} share the first of the switches, and \
+                     several scale-up switches of a server are one as fast as all",
+                    per_server - 1
+                ),
+            ));
+        };
+        joined[rank] = true;
+    }
+    match joined.iter().position(|joined| !joined) {
+        None => Ok(()),
+        Some(rank) => {
+            let problem = format!("accelerator {} has no link to a scale-up switch", accelerators[rank]);
+            Err(Fault::new(0, problem, "link it, or write 0 scale-up switches in the first line"))
         }
     }
-    if let Some(rank) = joined.iter().position(|joined| !joined) {
-        let problem = format!("accelerator {} has no link to a scale-up switch", accelerators[rank]);
-        return Err(Fault::new(0, problem, "link it, or write 0 scale-up switches in the first line"));
-    }
-    Ok(Graph { nodes, links: graph_links, servers: Some(servers), hosts_by_leaf: false })
 }

@@ -28,9 +28,7 @@ fn fabric() -> impl Strategy<Value = Fabric> {
                 let more =
                     links.iter().map(|&(a, step, forth, back)| link(a, (a + step) % switches, forth, back));
                 let own = hosts.iter().zip(switches..).map(|(&s, host)| link(host, s, 2, 2));
-                Graph { nodes, links: chain.chain(more).chain(own).collect(), ..Graph::default() }
-                    .build()
-                    .unwrap()
+                Graph { nodes, links: chain.chain(more).chain(own).collect() }.build().unwrap()
             },
         )
     })

@@ -44,7 +44,9 @@ fn a_multigraph_of_networkx_keeps_parallel_links_pods_and_units() {
     let found = fabric("networkx-multigraph.graphml");
     // What the script builds, less one of the two parallel links to the second spine.
     let (host_link, uplink) = (link(25, 500_000), link(100, 1_000_000));
-    let shape = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 2, parallel_links: 2, host_link, uplink };
+    let counts =
+        LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 2, parallel_links: 2, ..LeafSpine::default() };
+    let shape = LeafSpine { host_link, uplink, ..counts };
     let built = shape.build().unwrap();
     let (nodes, mut ports) = facts(&built);
     for leaf in ["leaf0", "leaf1"] {

@@ -6,6 +6,7 @@ mod alike_leaves;
 mod cuts_and_paths;
 mod dragonfly;
 mod graphml;
+mod links_of_hosts;
 mod multi_plane;
 mod next_hops;
 mod plain_topologies;

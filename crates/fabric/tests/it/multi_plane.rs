@@ -123,8 +123,7 @@ fn more_planes_than_a_card_can_have_are_refused() {
     let shape = MultiPlane { planes: 16, host_link, ..MultiPlane::default() };
     assert_eq!(
         shape.build().unwrap_err().to_string(),
-        "planes: 16 of 10000000000000 bps are more than links can carry; give at most 10 planes at this rate of \
-         host_link"
+        "planes: 16: the links of a host carry 160000000000000 bps together; they can have 100000000000000 bps in all"
     );
     assert_eq!(
         MultiPlane { planes: 0, ..MultiPlane::default() }.build().unwrap_err().to_string(),

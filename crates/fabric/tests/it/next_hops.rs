@@ -34,10 +34,7 @@ fn fabric() -> impl Strategy<Value = (Fabric, LinkState)> {
             let own = hosts.iter().zip(switches..).map(|(&s, host)| (host, s));
             let links = chain.chain(more).chain(own);
             let links = links.map(|(a, b)| GraphLink { a, b, settings: LinkSettings::default(), back: None });
-            let fabric = with_costs(
-                &Graph { nodes, links: links.collect(), ..Graph::default() }.build().unwrap(),
-                &costs,
-            );
+            let fabric = with_costs(&Graph { nodes, links: links.collect() }.build().unwrap(), &costs);
             let mut state = LinkState::of(&fabric);
             for port in dead {
                 let port = port.index(state.up.len());

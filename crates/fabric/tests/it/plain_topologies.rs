@@ -118,9 +118,12 @@ fn accelerators_of_simai_have_a_network_card_and_a_scale_up_port() {
         error("3 5 2880", "3 7 2880")
             .starts_with("topology.txt: accelerator 3 has no link to a scale-up switch")
     );
-    // A second network card is no scale-up port.
-    let two = parse(Format::Ns3, &SIMAI.replace("4 12 H", "4 13 H").replace("6 8", "0 7 400Gbps 1us 0\n6 8"));
-    assert!(two.unwrap().graph.build().unwrap_err().to_string().starts_with("host host0: it has 2 links"));
+    // A second link to the network is one of the card, not of the scale-up port.
+    let two = SIMAI.replace("4 12 H", "4 13 H").replace("6 8", "0 7 400Gbps 1us 0\n6 8");
+    let two = parse(Format::Ns3, &two).unwrap().graph.build().unwrap();
+    assert_eq!((two.hosts(), two.servers()), (8, found.servers()));
+    let card = two.leaf_of(0);
+    assert_eq!((two.nodes()[card as usize].tier, two.ports_of(card).len()), (Tier::Nic, 3));
 }
 
 #[test]

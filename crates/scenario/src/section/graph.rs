@@ -29,19 +29,19 @@ pub struct EdgeSetting {
     pub back: Option<LinkSettings>,
 }
 
-const TIERS: [(&str, Tier); 4] =
-    [("host", Tier::Host), ("leaf", Tier::Leaf), ("aggregation", Tier::Aggregation), ("spine", Tier::Spine)];
-const TIER_NAMES: [&str; 4] = [TIERS[0].0, TIERS[1].0, TIERS[2].0, TIERS[3].0];
+const TIERS: [(&str, Tier); 5] = [
+    ("host", Tier::Host),
+    ("scale-up", Tier::Server),
+    ("leaf", Tier::Leaf),
+    ("aggregation", Tier::Aggregation),
+    ("spine", Tier::Spine),
+];
+const TIER_NAMES: [&str; 5] = [TIERS[0].0, TIERS[1].0, TIERS[2].0, TIERS[3].0, TIERS[4].0];
 
 impl GraphSetting {
     /// Nodes in the order in which they are listed, then in that of their first link.
     pub(crate) fn build(&self) -> Result<Fabric, FabricError> {
-        let mut graph = Graph {
-            nodes: self.nodes.clone(),
-            links: Vec::with_capacity(self.edges.len()),
-            hosts_by_leaf: true,
-            ..Graph::default()
-        };
+        let mut graph = Graph { nodes: self.nodes.clone(), links: Vec::with_capacity(self.edges.len()) };
         let mut numbers: HashMap<String, u32> =
             self.nodes.iter().map(|node| node.name.clone()).zip(0..).collect();
         for edge in &self.edges {
@@ -84,7 +84,8 @@ fn visit_node(form: &mut impl Form, node: &mut GraphNode) {
         "tier",
         Choice(&TIER_NAMES),
         &mut tier,
-        "How far from the hosts; derived where none is given. If no node has a tier, those of one link are hosts.",
+        "How far from the hosts; derived where none is given. If no node has a tier, those of one link are hosts. A \
+         `scale-up` switch joins the accelerators of a server.",
     );
     node.tier = tier.and_then(|tier| TIERS.iter().find(|row| row.0 == tier)).map(|row| row.1);
     form.optional("pod", Count { least: 0, most: u32::MAX }, &mut node.pod, "The pod it stands in.");

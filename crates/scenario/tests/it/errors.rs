@@ -55,8 +55,8 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[fabric]\nkind = \"multi-plane\"\nplanes = 20000",
-            "s.toml:3: fabric.planes: 20000 of 10000000000 bps are more than links can carry; give at most 10000 planes at this \
-             rate of host_link",
+            "s.toml:3: fabric.planes: 20000: the links of a host carry 200000000000000 bps together; they can have \
+             100000000000000 bps in all",
         ),
         (
             "[fabric]\nkind = \"graph\"\n[[fabric.node]]\nname = \"h0\"\n[[fabric.node]]\nname = \"h0\"\n[[fabric.edge]]\nfrom = \"h0\"\nto = \"s\"\n[[fabric.edge]]\nfrom = \"h1\"\nto = \"s\"",

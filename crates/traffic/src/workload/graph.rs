@@ -2,7 +2,7 @@
 
 use crate::random::Stream;
 use crate::{Flow, Ports, Start, TrafficError};
-use anabranch_fabric::Fabric;
+use anabranch_fabric::{Fabric, Racks};
 use anabranch_work::{Act, Graph};
 use std::sync::Arc;
 
@@ -68,16 +68,18 @@ impl Placement {
         match self {
             Self::Packed => {}
             Self::Spread => {
-                // By the number of a host among those of its leaf, then by leaf.
-                let leaf =
-                    |host| fabric.servers().map_or_else(|| fabric.leaf_of(host), |servers| servers.of(host));
+                // By the number of a host among those of its server or rack, then by that.
+                let racks = Racks::of(fabric);
+                let group = |host| {
+                    fabric.servers().map_or_else(|| racks.of[host as usize], |servers| servers.of(host))
+                };
                 let mut seen = std::collections::BTreeMap::new();
                 let mut turns: Vec<(u32, u32, u32)> = hosts
                     .iter()
                     .map(|&host| {
-                        let turn = seen.entry(leaf(host)).or_insert(0);
+                        let turn = seen.entry(group(host)).or_insert(0);
                         *turn += 1;
-                        (*turn, leaf(host), host)
+                        (*turn, group(host), host)
                     })
                     .collect();
                 turns.sort_unstable();

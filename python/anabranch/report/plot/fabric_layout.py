@@ -58,10 +58,11 @@ def layout(topology: Mapping[str, Any]) -> Layout:
 def _place_hosts(drawn: Layout, topology: Mapping[str, Any]) -> None:
     """Hosts below the box of their switch; accelerators below their server, with their network cards in its box."""
     ports, hosts = topology["ports"], int(topology["hosts"])
-    cards = int(topology.get("named_hosts", hosts))
+    named = int(topology.get("named_hosts", hosts))
+    accelerators = topology.get("accelerators", range(named))
     for host, switch in zip(ports["from"], ports["to"], strict=True):
-        if host >= cards and host < hosts:
-            drawn.box_of[host - cards] = drawn.box_of[switch]
+        if named <= host < hosts:
+            drawn.box_of[accelerators[host - named]] = drawn.box_of[switch]
     for host, switch in zip(ports["from"], ports["to"], strict=True):
         if host < hosts and host not in drawn.box_of:
             drawn.hosts_of.setdefault(drawn.box_of[switch], []).append(host)

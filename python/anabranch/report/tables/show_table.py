@@ -76,11 +76,13 @@ def record(scenario: Scenario) -> dict[str, Any]:
 
 
 def _paths(scenario: Scenario, console: Console) -> None:
-    pairs = Counter(path_counts(scenario.topology()).values())
+    topology = scenario.topology()
+    pairs = Counter(path_counts(topology).values())
+    ends = "leaves and network cards" if "nic" in topology["nodes"]["tier"] else "leaves"
     for (links, paths), number in sorted(pairs.items()):
         word = "path" if paths == 1 else "paths"
         console.print(
-            f"{count(paths)} shortest {word} of {links} links between {count(number)} ordered pairs of leaves"
+            f"{count(paths)} shortest {word} of {links} links between {count(number)} ordered pairs of {ends}"
         )
     if pairs:
         console.print()

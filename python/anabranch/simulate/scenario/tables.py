@@ -47,6 +47,7 @@ class Fabric(Table):
     leaves: int
     spines: int
     hosts_per_leaf: int
+    links_per_host: int
     parallel_links: int
     link: FabricLink
     host_link: FabricHostLink
@@ -164,7 +165,7 @@ class FabricNode(Table):
 
     PATH: ClassVar[str] = "fabric.node"
     name: Any
-    tier: Literal["host", "leaf", "aggregation", "spine"]
+    tier: Literal["host", "scale-up", "leaf", "aggregation", "spine"]
     pod: int
 
 

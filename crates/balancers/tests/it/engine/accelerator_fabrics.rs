@@ -4,7 +4,7 @@
 use super::setup::*;
 use anabranch_balancers::uec::{Rule, Spraying};
 use anabranch_balancers::{Balancing, Scheme, Settings, registry, simulate};
-use anabranch_fabric::topology::{Dragonfly, LinkSettings, MultiPlane, RailOptimised};
+use anabranch_fabric::topology::{Dragonfly, LeafSpine, LinkSettings, MultiPlane, RailOptimised};
 use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, Tier, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Outcome, Progress};
@@ -196,6 +196,33 @@ fn entropies_use_all_planes_and_leave_a_dead_one() {
     assert!(outcome.ports.iter().all(|record| record.port != port || record.sent_bytes == 0));
 }
 
+/// Two racks of two leaves and two hosts, which are linked to both leaves of theirs.
+fn dual() -> Fabric {
+    let shape =
+        LeafSpine { leaves: 4, spines: 2, hosts_per_leaf: 2, links_per_host: 2, ..LeafSpine::default() };
+    LeafSpine { host_link: link(), uplink: link(), ..shape }.build().unwrap()
+}
+
+#[test]
+fn a_host_of_two_links_lives_with_one() {
+    let fabric = dual();
+    let node = |name: &str| (0..).zip(fabric.nodes()).find(|(_, node)| node.name == name).unwrap().0;
+    let took = |dead: &[&str], dst: u32| {
+        let down = |name: &&str| Change { at_ps: 0, what: What::NodeDown(node(name)) };
+        let changes = dead.iter().map(down).collect();
+        let settings = Settings { changes, end_ps: 1_000 * PS_PER_US, ..settings(udp(10_000_000_000)) };
+        run(&fabric, &[flow(0, dst, 100 * 1448, 0)], &settings).flows[0].fct_ps
+    };
+    // Frames wait for themselves at links of 10 Gbit/s, and half as long within each host, at 20.
+    let frame_ps = 1538 * 800;
+    let expected_ps = |links: u64| (99 + 1 + links) * frame_ps + links * PS_PER_US;
+    for dead in [&[][..], &["leaf0"], &["leaf1"], &["leaf2", "spine1"], &["leaf0", "leaf3"]] {
+        assert_eq!(took(dead, 1), expected_ps(2), "{dead:?}");
+        assert_eq!(took(dead, 3), expected_ps(4), "{dead:?}");
+    }
+    assert_eq!(took(&["leaf0", "leaf1"], 1), u64::MAX);
+}
+
 /// Load balancers that need tiers, which a fabric does not have, say so.
 #[test]
 fn every_load_balancer_runs_on_each_or_says_what_it_needs() {
@@ -203,9 +230,12 @@ fn every_load_balancer_runs_on_each_or_says_what_it_needs() {
     let dragonfly = Dragonfly { host_link: link(), local_link: link(), global_link: link(), ..dragonfly };
     let tcp = Tcp { rto_min_ps: 300 * PS_PER_US, ..Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }) };
     let mut refusals = Vec::new();
-    for (name, fabric) in
-        [("rails", rails()), ("planes", planes(2)), ("dragonfly", dragonfly.build().unwrap())]
-    {
+    for (name, fabric) in [
+        ("rails", rails()),
+        ("planes", planes(2)),
+        ("dual", dual()),
+        ("dragonfly", dragonfly.build().unwrap()),
+    ] {
         let hosts = fabric.named_hosts();
         let pair = |host: u32| flow(host, (host * 7 + 5) % hosts, 30_000, u64::from(host) * PS_PER_US);
         let list = (0..hosts).map(pair).filter(|flow| flow.src != flow.dst);
@@ -230,5 +260,6 @@ fn every_load_balancer_runs_on_each_or_says_what_it_needs() {
             }
         }
     }
-    assert_eq!(refusals, [("planes", "conga"), ("dragonfly", "conga"), ("dragonfly", "hula")]);
+    let expected = [("planes", "conga"), ("dual", "conga"), ("dragonfly", "conga"), ("dragonfly", "hula")];
+    assert_eq!(refusals, expected);
 }

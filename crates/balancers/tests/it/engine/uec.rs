@@ -45,6 +45,7 @@ fn fat_tree_of(buffer: Buffer, marking: Marking) -> Fabric {
         aggregations_per_pod: 2,
         cores_per_aggregation: 2,
         hosts_per_leaf: 2,
+        links_per_host: 1,
         host_link: link,
         uplink: link,
         core_link: link,

@@ -16,7 +16,7 @@ fn fabric(hosts_per_leaf: u32) -> Fabric {
         buffer: Buffer { bytes: 300_000, ..Buffer::UNLIMITED },
         ..LinkSettings::default()
     };
-    FatTree { k: 6, hosts_per_leaf, host_link: link, uplink: link }.build().unwrap()
+    FatTree { k: 6, hosts_per_leaf, host_link: link, uplink: link, ..FatTree::default() }.build().unwrap()
 }
 
 /// Fig. 4: from (aggregation 2, core 4), counted from one, the next paths in turn are (2, 5) and (2, 6).

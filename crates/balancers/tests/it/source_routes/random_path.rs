@@ -14,7 +14,7 @@ const CRITICAL: [f64; 2] = [42.7, 40.6];
 
 fn fabric() -> Fabric {
     let link = LinkSettings { delay_ps: PS_PER_US, ..LinkSettings::default() };
-    FatTree { k: 6, hosts_per_leaf: 1, host_link: link, uplink: link }.build().unwrap()
+    FatTree { k: 6, hosts_per_leaf: 1, host_link: link, uplink: link, ..FatTree::default() }.build().unwrap()
 }
 
 fn port(fabric: &Fabric, from: &str, to: &str) -> u32 {

@@ -87,6 +87,16 @@ pub(super) fn draw(dice: &mut Dice, framing: Framing, calm: bool, draft: &mut Dr
     for &(key, least, most) in counts {
         table.set(key, dice.between(least, most).to_string());
     }
+    if matches!(kind, "leaf-spine" | "clos" | "fat-tree" | "vl2") && dice.chance(0.2) {
+        let links = dice.between(2, 3);
+        table.set("links_per_host", links.to_string());
+        // Racks are of whole leaves.
+        match kind {
+            "leaf-spine" | "vl2" => table.set("leaves", (links * dice.between(1, 2)).to_string()),
+            "clos" => table.set("leaves_per_pod", (links * dice.between(1, 2)).to_string()),
+            _ => {}
+        }
+    }
     link(dice, "link.", base_bps, framing, calm, &mut table);
     for tier in tiers {
         if dice.chance(0.4) {
@@ -250,7 +260,19 @@ fn graph(dice: &mut Dice, base_bps: u64, framing: Framing, calm: bool, draft: &m
         }
     }
     let hosts = dice.between(2, 8);
-    edges.extend((0..hosts).map(|host| (format!("h{host}"), format!("s{}", dice.below(switches)))));
+    // Some hosts have several links, to one switch or more, and some a scale-up port.
+    let servers = if dice.chance(0.3) { dice.between(1, 2) } else { 0 };
+    for host in 0..hosts {
+        let links = if dice.chance(0.2) { dice.between(2, 3) } else { 1 };
+        edges.extend((0..links).map(|_| (format!("h{host}"), format!("s{}", dice.below(switches)))));
+        if servers > 0 && dice.chance(0.7) {
+            edges.push((format!("h{host}"), format!("up{}", dice.below(servers))));
+        }
+    }
+    let linked: Vec<String> = (0..servers)
+        .map(|server| format!("up{server}"))
+        .filter(|name| edges.iter().any(|(_, to)| to == name))
+        .collect();
     for (from, to) in edges {
         let mut edge = Table::new("[[fabric.edge]]");
         edge.set("from", quoted(&from));
@@ -272,6 +294,12 @@ fn graph(dice: &mut Dice, base_bps: u64, framing: Framing, calm: bool, draft: &m
         let mut node = Table::new("[[fabric.node]]");
         node.set("name", quoted(&format!("h{host}")));
         node.set("tier", quoted("host"));
+        draft.tables.push(node);
+    }
+    for name in linked {
+        let mut node = Table::new("[[fabric.node]]");
+        node.set("name", quoted(&name));
+        node.set("tier", quoted("scale-up"));
         draft.tables.push(node);
     }
 }

@@ -17,10 +17,21 @@ fn hosts_per_leaf(form: &mut impl Form, hosts: &mut u32) {
     form.key("hosts_per_leaf", MANY, hosts, "Hosts of each leaf; in a fat-tree k/2 where it is not given.");
 }
 
+fn links_per_host(form: &mut impl Form, links: &mut u32) {
+    form.key(
+        "links_per_host",
+        Count { least: 1, most: 64 },
+        links,
+        "Links of each host, each to another leaf; 2 is dual ToR. So many neighbouring leaves have the same \
+         `hosts_per_leaf` hosts, whose network cards choose among the links; `host_link` is one of them.",
+    );
+}
+
 pub(super) fn leaf_spine(form: &mut impl Form, shape: &mut LeafSpine, default: LinkSettings) {
     form.key("leaves", MANY, &mut shape.leaves, "Leaf switches: those with hosts.");
     form.key("spines", MANY, &mut shape.spines, "Spine switches.");
     hosts_per_leaf(form, &mut shape.hosts_per_leaf);
+    links_per_host(form, &mut shape.links_per_host);
     form.key(
         "parallel_links",
         MANY,
@@ -42,6 +53,7 @@ pub(super) fn fat_tree(form: &mut impl Form, shape: &mut FatTree, default: LinkS
         shape.hosts_per_leaf = shape.k / 2;
     }
     hosts_per_leaf(form, &mut shape.hosts_per_leaf);
+    links_per_host(form, &mut shape.links_per_host);
     let tiers = [("host_link", &mut shape.host_link, HOST_LINK), ("uplink", &mut shape.uplink, UPLINK)];
     link::visit_tiers(form, default, tiers);
 }
@@ -62,6 +74,7 @@ pub(super) fn clos(form: &mut impl Form, shape: &mut Clos, default: LinkSettings
         "Cores above each aggregation; the aggregations of one number in all pods share theirs.",
     );
     hosts_per_leaf(form, &mut shape.hosts_per_leaf);
+    links_per_host(form, &mut shape.links_per_host);
     let core = "Links between aggregations and cores; keys as below `link`.";
     let tiers = [
         ("host_link", &mut shape.host_link, HOST_LINK),
@@ -81,6 +94,7 @@ pub(super) fn vl2(form: &mut impl Form, shape: &mut Vl2, default: LinkSettings) 
         "Switches at the top, each linked to every aggregation.",
     );
     hosts_per_leaf(form, &mut shape.hosts_per_leaf);
+    links_per_host(form, &mut shape.links_per_host);
     let tiers = [("host_link", &mut shape.host_link, HOST_LINK), ("uplink", &mut shape.uplink, UPLINK)];
     link::visit_tiers(form, default, tiers);
 }

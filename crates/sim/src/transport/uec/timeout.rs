@@ -68,9 +68,9 @@ mod tests {
                 leaves: 2,
                 spines: 1,
                 hosts_per_leaf: 1,
-                parallel_links: 1,
                 host_link: link,
                 uplink: link,
+                ..LeafSpine::default()
             };
             fabric.build().expect("a fabric")
         };

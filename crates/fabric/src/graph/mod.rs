@@ -1,8 +1,11 @@
-//! Fabrics from graphs: finds hosts, gives switches their tiers, and puts hosts in order.
+//! Fabrics from graphs: finds hosts, and gives switches their tiers.
+
+mod machines;
 
 use crate::fabric::unique_names;
 use crate::topology::{Builder, LinkSettings};
-use crate::{Fabric, FabricError, Servers, Tier};
+use crate::{Fabric, FabricError, Tier};
+use machines::Machines;
 
 /// Node of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,45 +38,27 @@ pub struct Graph {
     pub nodes: Vec<GraphNode>,
     /// Links; the fabric's ports keep their order.
     pub links: Vec<GraphLink>,
-    /// Servers with scale-up switches. The graph's hosts are then all network cards, then all scale-up ports in the same
-    /// order, and scale-up switches have their tier.
-    pub servers: Option<Servers>,
-    /// Whether hosts are numbered leaf by leaf instead of in the order of the nodes.
-    pub hosts_by_leaf: bool,
 }
 
 impl Graph {
     /// Builds the fabric. Hosts are the nodes of tier host or, if no node has a tier, those with a single link. A
     /// switch without a tier becomes a leaf if it is linked to a host, a spine if no switch is farther from the hosts,
-    /// and an aggregation otherwise. Hosts come first; they and the switches keep the graph's order, unless hosts
-    /// are numbered by leaf.
+    /// and an aggregation otherwise. Hosts come first; they and the switches keep the graph's order.
+    ///
+    /// A host with several links gets a network card, a switch of tier [`Tier::Nic`], with a port for each. Its links to
+    /// switches of tier [`Tier::Server`] are those of its scale-up port, a host of its own behind all others; scale-up
+    /// switches that share hosts are of one server.
     ///
     /// # Errors
-    /// Refuses a graph without hosts, a host with several links or none or with a link to a host, a node that is linked
-    /// to itself or out of reach, two nodes of one name, and too many nodes.
+    /// Refuses a graph without hosts, a host without a link or with a link to a host, a scale-up switch with a link to
+    /// another switch, a node that is linked to itself or out of reach, two nodes of one name, and too many nodes.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         // Before anything else: of two nodes of one name, the links may all be one's.
         unique_names(self.nodes.iter().map(|node| node.name.as_str()))?;
         let neighbours = self.neighbours()?;
         let is_host = self.hosts(&neighbours)?;
-        for (host, links) in neighbours.iter().enumerate().filter(|(node, _)| is_host[*node]) {
-            if let [only] = links[..]
-                && is_host[only as usize]
-            {
-                return Err(FabricError::new(
-                    format!("link {} - {}: both are hosts", self.nodes[host].name, self.name(only)),
-                    "link hosts to switches, and give every switch two links or more or a tier of its own",
-                ));
-            }
-            if links.len() != 1 {
-                return Err(FabricError::new(
-                    format!("host {}: it has {} links", self.nodes[host].name, links.len()),
-                    "give every host exactly one link, to a switch; hosts of several links are built by \
-                     `kind = \"rail-optimised\"` (a link from each accelerator of a server) and `kind = \"multi-plane\"` (a \
-                     link to each plane), and no graph has them",
-                ));
-            }
-        }
+        self.check_links(&is_host)?;
+        self.check_hosts(&neighbours, &is_host)?;
         let distance = self.distance_from_hosts(&neighbours, &is_host)?;
         let top = distance.iter().copied().max().unwrap_or(0);
         let tier = |node: usize| match (self.nodes[node].tier, distance[node]) {
@@ -83,26 +68,74 @@ impl Graph {
             (None, far) if far == top => Tier::Spine,
             (None, _) => Tier::Aggregation,
         };
-        let mut order: Vec<usize> = (0..self.nodes.len()).collect();
-        order.sort_by_key(|&node| match is_host[node] {
-            true if self.hosts_by_leaf => (false, neighbours[node][0]),
-            is_host => (!is_host, 0),
-        });
-        let mut builder = Builder::new(&[], self.nodes.len() as u128, self.links.len() as u128)?;
-        let mut number = vec![0; self.nodes.len()];
-        for node in order {
-            let GraphNode { name, pod, .. } = &self.nodes[node];
-            number[node] = builder.node(name.clone(), tier(node), *pod);
+        let machines = Machines::of(self, &is_host);
+        let switches = is_host.iter().filter(|&&is_host| !is_host).count();
+        let nodes = machines.hosts() + machines.cards() + switches;
+        let mut builder = Builder::new(&[], nodes as u128, (self.links.len() + machines.cards()) as u128)?;
+        let ends = machines.add(self, &mut builder);
+        let mut number = vec![u32::MAX; self.nodes.len()];
+        for (node, GraphNode { name, pod, .. }) in self.nodes.iter().enumerate() {
+            if !is_host[node] {
+                number[node] = builder.node(name.clone(), tier(node), *pod);
+            }
         }
-        for link in &self.links {
-            let (a, b) = (number[link.a as usize], number[link.b as usize]);
+        for (link, [a, b]) in self.links.iter().zip(ends) {
+            let (a, b) = (a.min(number[link.a as usize]), b.min(number[link.b as usize]));
             builder.duplex(a, b, &link.settings, link.back.as_ref().unwrap_or(&link.settings));
         }
+        machines.join(self, &mut builder)?;
         let fabric = builder.build()?;
-        Ok(match self.servers {
+        Ok(match machines.servers() {
             Some(servers) => fabric.with_servers(servers),
             None => fabric,
         })
+    }
+
+    /// Refuses links between hosts, and those from a scale-up switch to another switch.
+    fn check_links(&self, is_host: &[bool]) -> Result<(), FabricError> {
+        for &GraphLink { a, b, .. } in &self.links {
+            let problem = |what: &str| format!("link {} - {}: {what}", self.name(a), self.name(b));
+            if is_host[a as usize] && is_host[b as usize] {
+                return Err(FabricError::new(
+                    problem("both are hosts"),
+                    "link hosts to switches, and give every switch two links or more or a tier of its own",
+                ));
+            }
+            let one_is = |which: &dyn Fn(u32) -> bool| which(a) != which(b);
+            if one_is(&|node| self.is_scale_up(node)) && !one_is(&|node| is_host[node as usize]) {
+                return Err(FabricError::new(
+                    problem("a scale-up switch joins the hosts of a server, and leads nowhere else"),
+                    "link it to hosts alone, or give it the tier of a leaf",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses hosts without a link to the network.
+    fn check_hosts(&self, neighbours: &[Vec<u32>], is_host: &[bool]) -> Result<(), FabricError> {
+        for (host, links) in neighbours.iter().enumerate().filter(|(node, _)| is_host[*node]) {
+            if links.iter().all(|&switch| self.is_scale_up(switch)) {
+                let name = &self.nodes[host].name;
+                return Err(if links.is_empty() {
+                    FabricError::new(
+                        format!("host {name}: it has no link"),
+                        "link it to a switch, or leave it out",
+                    )
+                } else {
+                    FabricError::new(
+                        format!("host {name}: it has links to scale-up switches alone"),
+                        "link it to a leaf too, or give those switches the tier of leaves",
+                    )
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a node is a switch within a server.
+    fn is_scale_up(&self, node: u32) -> bool {
+        self.nodes[node as usize].tier == Some(Tier::Server)
     }
 
     fn name(&self, node: u32) -> &str {
@@ -162,14 +195,16 @@ impl Graph {
         is_host: &[bool],
     ) -> Result<Vec<u32>, FabricError> {
         let hosts = (0..self.nodes.len() as u32).filter(|&node| is_host[node as usize]);
-        let distance = breadth_first(neighbours, hosts.clone());
-        // Hosts are no way through, but with a single link they cannot be.
+        let distance = breadth_first(neighbours, hosts.clone(), |_| true);
+        // Neither hosts nor scale-up switches are a way from one to another.
         let start = hosts.clone().min().unwrap_or(0);
-        // Scale-up ports lead nowhere else.
-        let ports =
-            hosts.clone().skip(self.servers.map_or(usize::MAX, |servers| servers.accelerators as usize));
-        let reached = breadth_first(neighbours, [start].into_iter().chain(ports));
-        match reached.iter().position(|&links| links == u32::MAX) {
+        let leads_on = |node: u32| !is_host[node as usize] && !self.is_scale_up(node);
+        let reached = breadth_first(neighbours, [start].into_iter(), leads_on);
+        let is_lost = |node: &usize| {
+            let links = if self.is_scale_up(*node as u32) { distance[*node] } else { reached[*node] };
+            links == u32::MAX
+        };
+        match (0..self.nodes.len()).find(is_lost) {
             None => Ok(distance),
             Some(lost) => Err(FabricError::new(
                 format!("node {}: there is no way to it from {}", self.nodes[lost].name, self.name(start)),
@@ -179,8 +214,12 @@ impl Graph {
     }
 }
 
-/// Number of links from the nearest of `starts` to each node; `u32::MAX` if there is no path.
-fn breadth_first(neighbours: &[Vec<u32>], starts: impl Iterator<Item = u32>) -> Vec<u32> {
+/// Number of links from the nearest of `starts` to each node, by nodes that lead on; `u32::MAX` if there is no path.
+fn breadth_first(
+    neighbours: &[Vec<u32>],
+    starts: impl Iterator<Item = u32>,
+    leads_on: impl Fn(u32) -> bool,
+) -> Vec<u32> {
     let mut distance = vec![u32::MAX; neighbours.len()];
     let mut queue: Vec<u32> = starts.collect();
     for &start in &queue {
@@ -192,7 +231,7 @@ fn breadth_first(neighbours: &[Vec<u32>], starts: impl Iterator<Item = u32>) -> 
         for &next in &neighbours[node as usize] {
             if distance[next as usize] == u32::MAX {
                 distance[next as usize] = distance[node as usize] + 1;
-                queue.push(next);
+                queue.extend(leads_on(next).then_some(next));
             }
         }
     }
@@ -220,7 +259,7 @@ mod tests {
             let settings = LinkSettings { rate: port.rate, delay_ps: port.delay_ps, buffer, marking };
             GraphLink { a: at[port.from as usize], b: at[port.to as usize], settings, back: None }
         });
-        Graph { nodes: nodes.collect(), links: links.collect(), ..Graph::default() }
+        Graph { nodes: nodes.collect(), links: links.collect() }
     }
 
     fn named(links: &[(&str, &str)]) -> Graph {
@@ -264,9 +303,6 @@ mod tests {
             };
             let hosts = names(&mut order.iter().copied().filter(|&node| node < fabric.hosts()));
             prop_assert!(found.nodes()[..hosts.len()].iter().map(|node| &node.name).eq(&hosts));
-            let by_leaf = Graph { hosts_by_leaf: true, ..graph(&fabric, false, &order) }.build().unwrap();
-            let leaves: Vec<u32> = (0..by_leaf.hosts()).map(|host| by_leaf.leaf_of(host)).collect();
-            prop_assert!(leaves.is_sorted());
             let sorted = |fabric: &Fabric| {
                 let mut nodes = fabric.nodes().to_vec();
                 nodes.sort_by(|a, b| a.name.cmp(&b.name));
@@ -299,9 +335,10 @@ mod tests {
         let mut tiers = named(&[("h0", "s"), ("h1", "s")]);
         tiers.nodes[1].tier = Some(Tier::Leaf);
         assert!(error(&tiers).starts_with("graph: nodes have tiers, and none is a host"));
-        let mut twice = named(&[("h0", "s"), ("h0", "s"), ("h1", "s")]);
-        twice.nodes[0].tier = Some(Tier::Host);
-        assert!(error(&twice).starts_with("host h0: it has 2 links"));
+        let mut alone = named(&[("h0", "s"), ("h1", "s")]);
+        alone.nodes.push(GraphNode { name: "h2".into(), tier: Some(Tier::Host), pod: None });
+        (alone.nodes[0].tier, alone.nodes[2].tier) = (Some(Tier::Host), Some(Tier::Host));
+        assert!(error(&alone).starts_with("host h2: it has no link; link it to a switch"));
         let mut same = named(&[("h0", "s"), ("h1", "s")]);
         same.nodes.push(same.nodes[0].clone());
         assert_eq!(error(&same), "node h0: two nodes have this name; give every node a name of its own");

@@ -1,0 +1,78 @@
+//! Racks: leaves that share their hosts.
+
+use crate::{Fabric, Tier};
+
+/// Racks of a fabric. A host of one link stands in the rack of its leaf; leaves that a network card has links to are of one
+/// rack. Scale-up switches of servers are no racks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Racks {
+    /// Leaves of each rack, ascending; racks by their first leaf.
+    pub leaves: Vec<Vec<u32>>,
+    /// Rack of each host that traffic names.
+    pub of: Vec<u32>,
+}
+
+impl Racks {
+    /// Racks of all hosts that traffic names.
+    #[must_use]
+    pub fn of(fabric: &Fabric) -> Self {
+        let hosts = 0..fabric.named_hosts();
+        let mut groups = Groups::new(fabric.nodes().len());
+        let mut leaves = Vec::new();
+        for host in hosts.clone() {
+            let beside = leaves_of(fabric, host);
+            beside.iter().for_each(|&leaf| groups.join(beside[0], leaf));
+            leaves.extend(beside);
+        }
+        leaves.sort_unstable();
+        leaves.dedup();
+        let mut racks: Vec<Vec<u32>> = Vec::new();
+        let mut number = vec![u32::MAX; fabric.nodes().len()];
+        for leaf in leaves {
+            let least = groups.least(leaf);
+            if least == leaf {
+                number[leaf as usize] = racks.len() as u32;
+                racks.push(Vec::new());
+            }
+            racks[number[least as usize] as usize].push(leaf);
+        }
+        let of = hosts.map(|host| number[groups.least(leaves_of(fabric, host)[0]) as usize]);
+        Self { of: of.collect(), leaves: racks }
+    }
+}
+
+/// Switches that a host, or its network card, is linked to.
+fn leaves_of(fabric: &Fabric, host: u32) -> Vec<u32> {
+    let leaf = fabric.leaf_of(host);
+    if fabric.nodes()[leaf as usize].tier != Tier::Nic {
+        return vec![leaf];
+    }
+    let ports = fabric.ports_of(leaf).iter().map(|&port| fabric.ports()[port as usize].to);
+    ports.filter(|&node| node >= fabric.hosts()).collect()
+}
+
+/// Nodes in groups (union-find; Galler and Fischer 1964).
+pub(crate) struct Groups(Vec<u32>);
+
+impl Groups {
+    /// Every node in a group of its own.
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self((0..nodes as u32).collect())
+    }
+
+    /// Puts the groups of two nodes together.
+    pub(crate) fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.least(a), self.least(b));
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+
+    /// The least node of the group of a node.
+    pub(crate) fn least(&mut self, mut node: u32) -> u32 {
+        while self.0[node as usize] != node {
+            let above = self.0[node as usize];
+            self.0[node as usize] = self.0[above as usize];
+            node = above;
+        }
+        node
+    }
+}
