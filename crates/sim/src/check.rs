@@ -122,6 +122,15 @@ fn check_flow(
             "leave out dst_port",
         ));
     }
+    let more = transport.connections_max() - 1;
+    if let Some(port) = flow.ports.source
+        && port.checked_add(more.into()).is_none()
+    {
+        return Err(SimulationError::new(
+            format!("flow {index}: source port {port}, and it has {} connections from there on", more + 1),
+            format!("give one of at most {}", u16::MAX - u16::from(more)),
+        ));
+    }
     if flow.ports != Ports::CHOSEN && transport.keeps_connections() {
         return Err(SimulationError::new(
             format!(

@@ -56,7 +56,7 @@ impl Headers {
         let is_roce = matches!(transport, Transport::Roce(_));
         let queue_pairs = is_roce.then(|| queue_pairs(self.salt, hosts, number));
         let given = match flow.ports.source {
-            Some(port) => Some(port.get().wrapping_add(index.into())),
+            Some(port) => Some(port.get() + u16::from(index)),
             None => transport.queue_pairs().and_then(|pairs| pairs.source_ports.get(index)),
         };
         let source_port = given.unwrap_or_else(|| match queue_pairs {

@@ -137,6 +137,14 @@ impl Transport {
         self.protocol().queue_pairs()
     }
 
+    /// Most connections that one flow has.
+    pub(crate) fn connections_max(&self) -> u8 {
+        match self {
+            Self::Mptcp(mptcp) => mptcp.subflows,
+            _ => self.queue_pairs().map_or(1, |pairs| pairs.count),
+        }
+    }
+
     /// Whether two hosts keep their connections from flow to flow.
     pub(crate) fn keeps_connections(&self) -> bool {
         self.protocol().is_persistent() || self.queue_pairs().is_some_and(|pairs| pairs.persistent)

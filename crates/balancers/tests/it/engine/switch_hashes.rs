@@ -6,7 +6,7 @@ use anabranch_balancers::{Granularity, Settings, Table, Task, registry, simulate
 use anabranch_fabric::topology::FatTree;
 use anabranch_fabric::{Fabric, Tier};
 use anabranch_sim::transport::roce::Roce;
-use anabranch_sim::transport::{QueuePairs, SourcePorts, Transport};
+use anabranch_sim::transport::{Control, Coupling, Mptcp, QueuePairs, SourcePorts, Tcp, Transport};
 use anabranch_sim::{Field, Fields, Header, Nic, Observe, Outcome, Partition, Progress, SwitchHash};
 use anabranch_split::hash::Hash;
 use anabranch_split::picks::uniform;
@@ -301,4 +301,14 @@ fn contradictions_are_refused() {
     let one = over_roce(QueuePairs::ONE, &fabric, &Field::ALL);
     assert!(refused(&one, &ported(0, 9)).contains("a destination port"));
     run(&fabric, &ported(9, 0), &one);
+    // Queue pairs and subflows have the ports that follow, and 65535 is the last.
+    let four = over_roce(QueuePairs { count: 4, ..QueuePairs::ONE }, &fabric, &Field::ALL);
+    run(&fabric, &ported(65_532, 0), &four);
+    let subflows = Mptcp { tcp: Tcp::plain(Control::NewReno), subflows: 4, coupling: Coupling::Lia };
+    for settings in [four, settings(Transport::Mptcp(subflows))] {
+        assert_eq!(
+            refused(&settings, &ported(65_533, 0)),
+            "flow 0: source port 65533, and it has 4 connections from there on; give one of at most 65532"
+        );
+    }
 }
