@@ -3,7 +3,7 @@
 use crate::{Fabric, Tier};
 
 /// Racks of a fabric. A host of one link stands in the rack of its leaf; leaves that a network card has links to are of one
-/// rack. Scale-up switches of servers are no racks.
+/// rack; a host without a leaf is one by itself. Scale-up switches of servers are no racks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Racks {
     /// Leaves of each rack, ascending; racks by their first leaf.
@@ -41,14 +41,16 @@ impl Racks {
     }
 }
 
-/// Switches that a host, or its network card, is linked to.
+/// Switches that a host, or its network card, is linked to; the card itself where it leads to other hosts alone.
 fn leaves_of(fabric: &Fabric, host: u32) -> Vec<u32> {
     let leaf = fabric.leaf_of(host);
     if fabric.nodes()[leaf as usize].tier != Tier::Nic {
         return vec![leaf];
     }
     let ports = fabric.ports_of(leaf).iter().map(|&port| fabric.ports()[port as usize].to);
-    ports.filter(|&node| node >= fabric.hosts()).collect()
+    let is_leaf = |&node: &u32| node >= fabric.hosts() && fabric.nodes()[node as usize].tier != Tier::Nic;
+    let leaves: Vec<u32> = ports.filter(is_leaf).collect();
+    if leaves.is_empty() { vec![leaf] } else { leaves }
 }
 
 /// Nodes in groups (union-find; Galler and Fischer 1964).

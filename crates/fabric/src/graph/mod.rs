@@ -1,11 +1,11 @@
 //! Fabrics from graphs: finds hosts, and gives switches their tiers.
 
-mod machines;
+mod host_ends;
 
 use crate::fabric::unique_names;
 use crate::topology::{Builder, LinkSettings};
 use crate::{Fabric, FabricError, Tier};
-use machines::Machines;
+use host_ends::HostEnds;
 
 /// Node of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,13 +45,13 @@ impl Graph {
     /// switch without a tier becomes a leaf if it is linked to a host, a spine if no switch is farther from the hosts,
     /// and an aggregation otherwise. Hosts come first; they and the switches keep the graph's order.
     ///
-    /// A host with several links gets a network card, a switch of tier [`Tier::Nic`], with a port for each. Its links to
-    /// switches of tier [`Tier::Server`] are those of its scale-up port, a host of its own behind all others; scale-up
+    /// A host with several links, or with one to another host, gets a network card, a switch of tier [`Tier::Nic`], with a
+    /// port for each. Nothing passes through a host to another. Its links to switches of tier [`Tier::Server`] are those of its scale-up port, a host of its own behind all others; scale-up
     /// switches that share hosts are of one server.
     ///
     /// # Errors
-    /// Refuses a graph without hosts, a host without a link or with a link to a host, a scale-up switch with a link to
-    /// another switch, a node that is linked to itself or out of reach, two nodes of one name, and too many nodes.
+    /// Refuses a graph without hosts, a host without a link, a link between hosts where no node has a tier, a scale-up
+    /// switch with a link to another switch, a node that is linked to itself or out of reach, two nodes of one name, and too many nodes.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         // Before anything else: of two nodes of one name, the links may all be one's.
         unique_names(self.nodes.iter().map(|node| node.name.as_str()))?;
@@ -68,11 +68,11 @@ impl Graph {
             (None, far) if far == top => Tier::Spine,
             (None, _) => Tier::Aggregation,
         };
-        let machines = Machines::of(self, &is_host);
+        let host_ends = HostEnds::of(self, &is_host);
         let switches = is_host.iter().filter(|&&is_host| !is_host).count();
-        let nodes = machines.hosts() + machines.cards() + switches;
-        let mut builder = Builder::new(&[], nodes as u128, (self.links.len() + machines.cards()) as u128)?;
-        let ends = machines.add(self, &mut builder);
+        let nodes = host_ends.hosts() + host_ends.cards() + switches;
+        let mut builder = Builder::new(&[], nodes as u128, (self.links.len() + host_ends.cards()) as u128)?;
+        let ends = host_ends.add(self, &mut builder);
         let mut number = vec![u32::MAX; self.nodes.len()];
         for (node, GraphNode { name, pod, .. }) in self.nodes.iter().enumerate() {
             if !is_host[node] {
@@ -83,22 +83,24 @@ impl Graph {
             let (a, b) = (a.min(number[link.a as usize]), b.min(number[link.b as usize]));
             builder.duplex(a, b, &link.settings, link.back.as_ref().unwrap_or(&link.settings));
         }
-        machines.join(self, &mut builder)?;
+        host_ends.join(self, &mut builder)?;
         let fabric = builder.build()?;
-        Ok(match machines.servers() {
+        Ok(match host_ends.servers() {
             Some(servers) => fabric.with_servers(servers),
             None => fabric,
         })
     }
 
-    /// Refuses links between hosts, and those from a scale-up switch to another switch.
+    /// Refuses links between hosts that nobody calls hosts, and those from a scale-up switch to another switch.
     fn check_links(&self, is_host: &[bool]) -> Result<(), FabricError> {
         for &GraphLink { a, b, .. } in &self.links {
             let problem = |what: &str| format!("link {} - {}: {what}", self.name(a), self.name(b));
-            if is_host[a as usize] && is_host[b as usize] {
+            let both = is_host[a as usize] && is_host[b as usize];
+            // With tiers, somebody has said so; without, one of them may be a switch.
+            if both && self.nodes[a as usize].tier.is_none() {
                 return Err(FabricError::new(
                     problem("both are hosts"),
-                    "link hosts to switches, and give every switch two links or more or a tier of its own",
+                    "link hosts to switches, and give every switch two links or more; or give hosts the tier host",
                 ));
             }
             let one_is = |which: &dyn Fn(u32) -> bool| which(a) != which(b);
@@ -188,24 +190,17 @@ impl Graph {
         })
     }
 
-    /// Number of links from each node to the nearest host, over switches only.
+    /// Number of links from each node to the nearest host.
     fn distance_from_hosts(
         &self,
         neighbours: &[Vec<u32>],
         is_host: &[bool],
     ) -> Result<Vec<u32>, FabricError> {
         let hosts = (0..self.nodes.len() as u32).filter(|&node| is_host[node as usize]);
-        let distance = breadth_first(neighbours, hosts.clone(), |_| true);
-        // Neither hosts nor scale-up switches are a way from one to another.
         let start = hosts.clone().min().unwrap_or(0);
-        let leads_on = |node: u32| !is_host[node as usize] && !self.is_scale_up(node);
-        let reached = breadth_first(neighbours, [start].into_iter(), leads_on);
-        let is_lost = |node: &usize| {
-            let links = if self.is_scale_up(*node as u32) { distance[*node] } else { reached[*node] };
-            links == u32::MAX
-        };
-        match (0..self.nodes.len()).find(is_lost) {
-            None => Ok(distance),
+        let reached = breadth_first(neighbours, [start].into_iter());
+        match reached.iter().position(|&links| links == u32::MAX) {
+            None => Ok(breadth_first(neighbours, hosts)),
             Some(lost) => Err(FabricError::new(
                 format!("node {}: there is no way to it from {}", self.nodes[lost].name, self.name(start)),
                 "link them, or leave the node out",
@@ -214,12 +209,8 @@ impl Graph {
     }
 }
 
-/// Number of links from the nearest of `starts` to each node, by nodes that lead on; `u32::MAX` if there is no path.
-fn breadth_first(
-    neighbours: &[Vec<u32>],
-    starts: impl Iterator<Item = u32>,
-    leads_on: impl Fn(u32) -> bool,
-) -> Vec<u32> {
+/// Number of links from the nearest of `starts` to each node; `u32::MAX` if there is no path.
+fn breadth_first(neighbours: &[Vec<u32>], starts: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut distance = vec![u32::MAX; neighbours.len()];
     let mut queue: Vec<u32> = starts.collect();
     for &start in &queue {
@@ -231,7 +222,7 @@ fn breadth_first(
         for &next in &neighbours[node as usize] {
             if distance[next as usize] == u32::MAX {
                 distance[next as usize] = distance[node as usize] + 1;
-                queue.extend(leads_on(next).then_some(next));
+                queue.push(next);
             }
         }
     }

@@ -226,6 +226,23 @@ fn servers_may_differ() {
     assert_eq!(Racks::of(&fabric).leaves.len(), 1);
 }
 
+/// Accelerators joined by cables: a card for each, a path where there is a cable, and none through another accelerator.
+#[test]
+fn hosts_that_are_linked_to_each_other_are_no_way_for_others() {
+    let hosts = ["a", "b", "c", "d"].map(|name| (name, Some(Tier::Host)));
+    let links = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("a", "b")];
+    let fabric = graph(&hosts, &links).build().unwrap();
+    assert_eq!((fabric.hosts(), fabric.nodes().len(), fabric.ports().len()), (4, 8, 2 * (4 + 5)));
+    let paths = |src, dst| paths_between(&fabric, &LinkState::of(&fabric), src, dst);
+    let all: Vec<u64> = (0..4)
+        .flat_map(|src| (0..4).map(move |dst| (src, dst)))
+        .map(|(src, dst)| if src == dst { 0 } else { paths(src, dst) })
+        .collect();
+    assert_eq!(all, [0, 2, 1, 0, 2, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0]);
+    assert_eq!(Racks::of(&fabric).leaves.len(), 4);
+    assert_eq!(reference_bps(&fabric, Reference::Host), (3 + 3 + 3 + 1) * TEN);
+}
+
 #[test]
 fn hosts_are_not_faster_than_links_can_be() {
     let rate = anabranch_fabric::Rate::from_bps(60_000_000_000_000).unwrap();

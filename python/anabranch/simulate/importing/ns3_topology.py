@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.files.errors import AnabranchError
-from anabranch.simulate.importing.machines import machines
+from anabranch.simulate.importing.whole_hosts import whole_hosts
 
 ACCELERATOR = "accelerator"
 """Last word of SimAI's first line, which names the model of the accelerators; nothing reads it."""
@@ -23,7 +23,7 @@ def ns3_topology(topology: Mapping[str, Any]) -> str:
     differ.
     """
     ports, names, tiers = topology["ports"], topology["nodes"]["name"], topology["nodes"]["tier"]
-    fabric = machines(topology)
+    fabric = whole_hosts(topology)
     hosts = fabric.nodes[: topology["named_hosts"]]
     scale_up = [node for node in fabric.nodes if tiers[node] == "server"]
     switches = [*scale_up, *(node for node in fabric.nodes if tiers[node] not in ("host", "server"))]

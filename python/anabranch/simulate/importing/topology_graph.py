@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.simulate.importing.attribute_graph import Attribute, AttributeGraph, Edge, Node
-from anabranch.simulate.importing.machines import machines
+from anabranch.simulate.importing.whole_hosts import whole_hosts
 
 TIERS = {"host": "host", "server": "scale-up", "leaf": "leaf", "aggregation": "aggregation", "spine": "spine"}
 """Words of files for tiers."""
@@ -16,7 +16,7 @@ def topology_graph(topology: Mapping[str, Any]) -> AttributeGraph:
     """Nodes with tier and pod, and links with rate and delay: one edge, or two opposite ones if they differ."""
     nodes, ports = topology["nodes"], topology["ports"]
     names = nodes["name"]
-    graph, fabric = AttributeGraph(), machines(topology)
+    graph, fabric = AttributeGraph(), whole_hosts(topology)
     for node in fabric.nodes:
         attributes = [Attribute("type", TIERS[nodes["tier"][node]])]
         attributes += [] if nodes["pod"][node] is None else [Attribute("pod", str(nodes["pod"][node]))]

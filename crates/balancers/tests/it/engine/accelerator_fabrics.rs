@@ -5,7 +5,7 @@ use super::setup::*;
 use anabranch_balancers::uec::{Rule, Spraying};
 use anabranch_balancers::{Balancing, Scheme, Settings, registry, simulate};
 use anabranch_fabric::topology::{Dragonfly, LeafSpine, LinkSettings, MultiPlane, RailOptimised};
-use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, Tier, What};
+use anabranch_fabric::{Buffer, Change, Fabric, Graph, GraphLink, GraphNode, Marking, Rate, Tier, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Outcome, Progress};
 use anabranch_traffic::sizes::Sizes;
@@ -221,6 +221,23 @@ fn a_host_of_two_links_lives_with_one() {
         assert_eq!(took(dead, 3), expected_ps(4), "{dead:?}");
     }
     assert_eq!(took(&["leaf0", "leaf1"], 1), u64::MAX);
+}
+
+/// Three hosts in a row, joined by cables: neighbours reach each other, and the first does not reach the last.
+#[test]
+fn cables_between_hosts_carry_for_their_ends() {
+    let node = |name: &str| GraphNode { name: name.to_owned(), tier: Some(Tier::Host), pod: None };
+    let cable = |a| GraphLink { a, b: a + 1, settings: link(), back: None };
+    let graph = Graph { nodes: ["a", "b", "c"].map(node).to_vec(), links: vec![cable(0), cable(1)] };
+    let fabric = graph.build().unwrap();
+    let took = |dst| {
+        let settings = Settings { end_ps: 1_000 * PS_PER_US, ..settings(udp(10_000_000_000)) };
+        run(&fabric, &[flow(0, dst, 100 * 1448, 0)], &settings).flows[0].fct_ps
+    };
+    // Within the first host a frame takes as long as on its cable, and within the second, which has two, half as long.
+    let frame_ps = 1538 * 800;
+    assert_eq!(took(1), 101 * frame_ps + frame_ps / 2 + PS_PER_US);
+    assert_eq!(took(2), u64::MAX);
 }
 
 /// Load balancers that need tiers, which a fabric does not have, say so.

@@ -1,4 +1,4 @@
-"""A fabric as machines and switches, without the network cards and scale-up ports of machines."""
+"""A fabric as hosts and switches, without the network cards and scale-up ports of hosts."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Machines:
-    """Nodes of a fabric by the machine that they are part of."""
+class WholeHosts:
+    """Nodes of a fabric by the host that they are part of."""
 
     nodes: list[int]
-    """Machines and switches, in the fabric's order."""
+    """Hosts and switches, in the fabric's order."""
     of: list[int]
-    """Machine, or the switch itself, of each node."""
+    """Host, or the switch itself, of each node."""
 
     def links(self, topology: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
-        """Links between machines and switches: a port of each, and its ends; those within a machine are left out."""
+        """Links between hosts and switches: a port of each, and its ends; those within a host are left out."""
         ports = topology["ports"]
         for port, back in enumerate(ports["reverse"]):
             ends = self.of[ports["from"][port]], self.of[ports["to"][port]]
@@ -25,8 +25,8 @@ class Machines:
                 yield port, *ends
 
 
-def machines(topology: Mapping[str, Any]) -> Machines:
-    """Machines and switches of a fabric."""
+def whole_hosts(topology: Mapping[str, Any]) -> WholeHosts:
+    """Hosts and switches of a fabric."""
     tiers, ports = topology["nodes"]["tier"], topology["ports"]
     of = list(range(len(tiers)))
     named = topology["named_hosts"]
@@ -34,4 +34,4 @@ def machines(topology: Mapping[str, Any]) -> Machines:
     for low, high in zip(ports["from"], ports["to"], strict=True):
         if tiers[low] == "host" and tiers[high] == "nic":
             of[high] = of[low]
-    return Machines([node for node, machine in enumerate(of) if machine == node], of)
+    return WholeHosts([node for node, host in enumerate(of) if host == node], of)

@@ -13,15 +13,17 @@ struct End {
     name: String,
     /// Links of the graph.
     links: Vec<usize>,
+    /// Whether they are those of a network card: several, or one to another host.
+    has_card: bool,
 }
 
 /// Hosts of the fabric that a graph's hosts become: all for the network, and behind them scale-up ports.
-pub(crate) struct Machines {
+pub(crate) struct HostEnds {
     ends: Vec<End>,
     servers: Option<Servers>,
 }
 
-impl Machines {
+impl HostEnds {
     /// Deals each host's links to its two ends.
     pub(crate) fn of(graph: &Graph, is_host: &[bool]) -> Self {
         let is_scale_up = |node: u32| graph.nodes[node as usize].tier == Some(Tier::Server);
@@ -37,7 +39,7 @@ impl Machines {
                 groups.join(link.a, link.b);
             }
         }
-        let switch_of = |index: usize, host: u32| {
+        let other_end = |index: usize, host: u32| {
             let link = &graph.links[index];
             if link.a == host { link.b } else { link.a }
         };
@@ -47,28 +49,30 @@ impl Machines {
         let hosts: Vec<_> = hosts.map(|(host, links)| (host, std::mem::take(links))).collect();
         for (host, [_, scale_up]) in &hosts {
             for pair in scale_up.windows(2) {
-                groups.join(switch_of(pair[0], *host), switch_of(pair[1], *host));
+                groups.join(other_end(pair[0], *host), other_end(pair[1], *host));
             }
         }
         for (host, [others, scale_up]) in hosts {
             let name = graph.nodes[host as usize].name.clone();
             servers.push(scale_up.first().map(|&link| {
                 let next = numbers.len() as u32;
-                *numbers.entry(groups.least(switch_of(link, host))).or_insert(next)
+                *numbers.entry(groups.least(other_end(link, host))).or_insert(next)
             }));
             if !scale_up.is_empty() {
-                ports.push(End { host, name: format!("{name}.scaleup"), links: scale_up });
+                let has_card = scale_up.len() > 1;
+                ports.push(End { host, name: format!("{name}.scaleup"), links: scale_up, has_card });
             }
-            network.push(End { host, name, links: others });
+            let has_card = others.len() > 1 || is_host[other_end(others[0], host) as usize];
+            network.push(End { host, name, links: others, has_card });
         }
         let servers = (!ports.is_empty()).then(|| Servers::new(&servers));
         network.append(&mut ports);
         Self { ends: network, servers }
     }
 
-    /// Number of network cards: one for each end of several links.
+    /// Number of network cards.
     pub(crate) fn cards(&self) -> usize {
-        self.ends.iter().filter(|end| end.links.len() > 1).count()
+        self.ends.iter().filter(|end| end.has_card).count()
     }
 
     /// Number of hosts of the fabric.
@@ -83,7 +87,7 @@ impl Machines {
         let mut at: Vec<u32> =
             self.ends.iter().map(|end| builder.node(end.name.clone(), Tier::Host, pod(end))).collect();
         for (end, at) in self.ends.iter().zip(&mut at) {
-            if end.links.len() > 1 {
+            if end.has_card {
                 *at = builder.node(format!("{}.nic", end.name), Tier::Nic, pod(end));
             }
             for &link in &end.links {
@@ -98,7 +102,7 @@ impl Machines {
     /// # Errors
     /// Refuses a host faster than links can be.
     pub(crate) fn join(&self, graph: &Graph, builder: &mut Builder) -> Result<(), FabricError> {
-        let several = (0..).zip(&self.ends).filter(|(_, end)| end.links.len() > 1);
+        let several = (0..).zip(&self.ends).filter(|(_, end)| end.has_card);
         for (card, (host, end)) in (self.hosts() as u32..).zip(several) {
             let rates = end.links.iter().map(|&link| {
                 let link = &graph.links[link];
