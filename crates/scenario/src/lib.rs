@@ -6,6 +6,7 @@
 mod catalogue;
 mod directory;
 mod expected;
+mod explicit_paths;
 mod fabric_file;
 mod file;
 mod hashes;
