@@ -97,6 +97,12 @@ impl PathTable {
         self.weights.is_empty()
     }
 
+    /// Number of pairs that have paths.
+    #[must_use]
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// Numbers of the paths between two hosts of different leaves: their own, or else those of their leaves. Empty if none is
     /// listed.
     #[must_use]
@@ -148,7 +154,8 @@ impl PathTable {
 }
 
 fn check_count(all: usize, of_pair: usize) -> Result<(), FabricError> {
-    let hint = "list fewer: `anabranch paths SCENARIO.toml --most 8 --out paths.csv` writes eight for each pair";
+    let hint =
+        "list fewer: `anabranch paths SCENARIO.toml --most 8 --out paths.csv` writes eight for each pair";
     if of_pair > PATHS_OF_PAIR_MAX {
         let problem = format!("{of_pair} paths between two leaves, and hosts tell {PATHS_OF_PAIR_MAX} apart");
         return Err(FabricError::new(problem, hint));

@@ -3,7 +3,7 @@
 use crate::error::{AnabranchError, scenario};
 use crate::topology::topology;
 use anabranch_fabric::paths::{path, path_counts};
-use anabranch_fabric::{Fabric as Built, LinkState, NextHops, Rate};
+use anabranch_fabric::{Fabric as Built, LinkState, NextHops, PathTable, Rate};
 use anabranch_plan::{Groups, Weighing};
 use anabranch_scenario::fabric_of;
 use pyo3::prelude::*;
@@ -80,5 +80,12 @@ impl Fabric {
         let one = |index| path(&self.built, &hops, &counts, from_leaf, destination as u32, index);
         let paths = (0..count).map(|index| one(index).map(|path| path.ports));
         paths.collect::<Result<_, _>>().map_err(|error| AnabranchError::new_err(error.to_string()))
+    }
+
+    /// Table of the shortest paths between every two leaves as a file, its number of paths and of pairs; see `_core.pyi`.
+    fn path_table(&self, py: Python<'_>, most: Option<u64>) -> PyResult<(String, usize, usize)> {
+        let table = py.detach(|| PathTable::shortest(&self.built, most));
+        let table = table.map_err(|error| AnabranchError::new_err(error.to_string()))?;
+        Ok((table.csv(&self.built), table.len(), table.pairs()))
     }
 }

@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// Form of the file, as errors describe it.
 const FORM: &str = "begin the file with the line path,weight or the line path, then a path such as leaf0>spine1>leaf1 in each row";
 /// Form of a path, as errors describe it.
-const PATH: &str = "write it from leaf to leaf, leaf0>spine1>leaf1, or from host to host, host0>leaf0>spine1>leaf1>host9";
+const PATH: &str =
+    "write it from leaf to leaf, leaf0>spine1>leaf1, or from host to host, host0>leaf0>spine1>leaf1>host9";
 
 /// The table in the file that `routing.paths` names, if it names one.
 ///
@@ -60,7 +61,8 @@ fn parse(content: &[u8], file: &str, fabric: &Fabric) -> Result<PathTable, FormE
         let weight = match weight_column {
             None => 1,
             Some(_) => weight.parse().ok().filter(|&weight: &u32| weight > 0).ok_or_else(|| {
-                let hint = "give a whole number from 1 to 4294967295; leave the row out where nothing is to take it";
+                let hint =
+                    "give a whole number from 1 to 4294967295; leave the row out where nothing is to take it";
                 refuse("weight", &weight, "is no weight", hint)
             })?,
         };
@@ -96,9 +98,8 @@ fn path_of(
     let mut ports = Vec::with_capacity(names.len());
     for pair in names.windows(2) {
         // `#1` behind a name is the number of the link to that node.
-        let numbered = |name: &str| {
-            name.rsplit_once('#').is_some_and(|(_, number)| number.parse::<usize>().is_ok())
-        };
+        let numbered =
+            |name: &str| name.rsplit_once('#').is_some_and(|(_, number)| number.parse::<usize>().is_ok());
         let from = if numbered(pair[0]) { pair[0].rsplit_once('#').unwrap_or_default().0 } else { pair[0] };
         let link = Named { text: format!("{from}>{}", pair[1]), position: position.clone() };
         let found = directory.link(&link).map_err(|error| (error.problem, error.hint))?;
@@ -138,7 +139,10 @@ fn path_of(
     }
     // A packet that reaches the last leaf goes on to its host.
     match ports.len() {
-        0 => Err(("joins hosts of one leaf, where no path is chosen".to_owned(), "leave the row out".to_owned())),
+        0 => Err((
+            "joins hosts of one leaf, where no path is chosen".to_owned(),
+            "leave the row out".to_owned(),
+        )),
         links if links > LINKS_MAX => Err((
             format!("takes {links} links between switches"),
             format!("list paths of {LINKS_MAX} links at most"),

@@ -186,7 +186,9 @@ impl Resolved {
             let [first, last] = hosts.map(|host| name(self.fabric.leaf_of(host)));
             Err(self.scenario.routing.paths_origin.error(
                 &format!("file: it has no path from {from} to {to}, between which traffic or its answers go"),
-                format!("add a row for their leaves, {first}>...>{last}, or for the hosts: nothing else routes"),
+                format!(
+                    "add a row for their leaves, {first}>...>{last}, or for the hosts: nothing else routes"
+                ),
             ))
         })
     }

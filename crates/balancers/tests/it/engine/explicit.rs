@@ -19,8 +19,7 @@ fn us(us: u64) -> u64 {
 
 /// Path by the nodes that it visits, from leaf to leaf or from host to host.
 fn path(fabric: &Fabric, names: &[&str], weight: u32) -> ExplicitPath {
-    let node =
-        |name: &&str| fabric.nodes().iter().position(|node| node.name == **name).unwrap() as u32;
+    let node = |name: &&str| fabric.nodes().iter().position(|node| node.name == **name).unwrap() as u32;
     let nodes: Vec<u32> = names.iter().map(node).collect();
     let port = |pair: &[u32]| {
         let leads = |&&port: &&u32| fabric.ports()[port as usize].to == pair[1];
@@ -134,7 +133,9 @@ fn with_one_path_a_pair_every_packet_is_on_it() {
     for spread in [Spread::Flows, Spread::Packets] {
         let parameters = Parameters { spread, probe_ns: 0, ..WATCHED };
         let outcome = run(&fabric, &flows, &over(udp(2_000_000_000), parameters, paths.clone()));
-        for (port, ends) in fabric.ports().iter().enumerate().filter(|(_, ends)| ends.from >= 4 && ends.to >= 4) {
+        for (port, ends) in
+            fabric.ports().iter().enumerate().filter(|(_, ends)| ends.from >= 4 && ends.to >= 4)
+        {
             let on_it = listed.iter().filter(|path| path.ports.contains(&(port as u32))).count() as u64;
             let records = outcome.ports.iter().filter(|record| record.port == port as u32);
             let sent: u64 = records.map(|record| record.sent_packets).sum();
@@ -168,7 +169,8 @@ fn rows_of_hosts_come_first() {
 fn a_dead_link_costs_what_was_sent_until_a_probe_was_missed() {
     let fabric = leaf_spine(2, 2, 1, TEN_GIG);
     let paths = table(&fabric, &[(FORTH_0, 1), (FORTH_1, 1), (BACK_0, 1), (BACK_1, 1)]);
-    let whole = run(&fabric, &[flow(0, 1, 4_000 * PAYLOAD, 0)], &over(udp(1_000_000_000), WATCHED, paths.clone()));
+    let whole =
+        run(&fabric, &[flow(0, 1, 4_000 * PAYLOAD, 0)], &over(udp(1_000_000_000), WATCHED, paths.clone()));
     let gap_ps = whole.flows[0].fct_ps / 4_000;
     for died_us in [1_010, 1_050, 1_099] {
         let mut settings = over(udp(1_000_000_000), WATCHED, paths.clone());
