@@ -36,10 +36,14 @@ pub(crate) fn of(
         return Err(routing.paths_origin.error(&problem, hint));
     }
     let content = file::content(named, "file", &routing.paths_origin, files)?;
-    parse(&content, &named.path, fabric).map(|table| Some(Arc::new(table)))
+    path_table(&content, &named.path, fabric).map(|table| Some(Arc::new(table)))
 }
 
-fn parse(content: &[u8], file: &str, fabric: &Fabric) -> Result<PathTable, FormError> {
+/// Reads a table of paths of `fabric`; `file` names it in errors.
+///
+/// # Errors
+/// The first row that is no path of the fabric, by its line.
+pub fn path_table(content: &[u8], file: &str, fabric: &Fabric) -> Result<PathTable, FormError> {
     let mut rows = CsvRows::new(content, file).map_err(of_csv)?;
     let path_column = rows.required("path", FORM).map_err(of_csv)?;
     let weight_column = rows.column("weight");

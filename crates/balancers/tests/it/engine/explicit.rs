@@ -37,9 +37,11 @@ fn table(fabric: &Fabric, paths: &[(&[&str], u32)]) -> Arc<PathTable> {
     Arc::new(PathTable::new(paths.iter().map(|(names, weight)| path(fabric, names, *weight))).unwrap())
 }
 
+/// At most five seconds long: a packet that never arrives must fail a test, not keep it.
 fn over(transport: Transport, parameters: Parameters, paths: Arc<PathTable>) -> Settings {
-    let scheme = Scheme::new(parameters);
-    Settings { balancing: Balancing { scheme, paths: Some(paths), ..Balancing::ECMP }, ..settings(transport) }
+    let (scheme, end_ps) = (Scheme::new(parameters), us(5_000_000));
+    let balancing = Balancing { scheme, paths: Some(paths), ..Balancing::ECMP };
+    Settings { balancing, end_ps, ..settings(transport) }
 }
 
 fn tcp() -> Transport {
