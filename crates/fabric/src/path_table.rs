@@ -41,15 +41,15 @@ impl PathTable {
     /// # Errors
     /// More paths than packets can name.
     pub fn new(all: impl IntoIterator<Item = ExplicitPath>) -> Result<Self, FabricError> {
-        let mut by_pair: BTreeMap<(u32, u32), Vec<(Vec<u32>, u32)>> = BTreeMap::new();
-        for ExplicitPath { ends, ports, weight } in all {
-            by_pair.entry(ends).or_default().push((ports, weight));
+        let mut by_pair: BTreeMap<(u32, u32), Vec<ExplicitPath>> = BTreeMap::new();
+        for path in all {
+            by_pair.entry(path.ends).or_default().push(path);
         }
         let mut table = Self::default();
         for (ends, paths) in by_pair {
             check_count(table.len() + paths.len(), paths.len())?;
             let first = table.len() as u32;
-            for (ports, weight) in paths {
+            for ExplicitPath { ports, weight, .. } in paths {
                 table.ports.extend(ports);
                 table.ends.push(table.ports.len() as u32);
                 table.weights.push(weight);

@@ -8,7 +8,7 @@ use anabranch_balancers::LoadBalancer;
 use anabranch_fabric::{ExplicitPath, Fabric, LINKS_MAX, PathTable};
 use anabranch_form::unit::Named;
 use anabranch_form::{FormError, Position};
-use anabranch_traffic::{CsvError, CsvRows};
+use anabranch_traffic::{CsvError, CsvRows, Fault};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub fn path_table(content: &[u8], file: &str, fabric: &Fabric) -> Result<PathTab
     while let Some(row) = rows.read().map_err(of_csv)? {
         let [text, weight] = [Some(path_column), weight_column]
             .map(|column| column.and_then(|column| row.get(column)).unwrap_or_default().to_owned());
-        let position = of_csv(rows.fault(<(String, String)>::default())).position;
+        let position = of_csv(rows.fault(Fault::default())).position;
         let refuse = |column: &str, value: &str, problem: &str, hint: &str| {
             FormError::new(position.clone(), format!("{column}: {value}: {problem}"), hint)
         };
@@ -72,13 +72,12 @@ pub fn path_table(content: &[u8], file: &str, fabric: &Fabric) -> Result<PathTab
         };
         let path = path_of(&text, &position, fabric, &directory, &leaves)
             .map_err(|(problem, hint)| refuse("path", &text, &problem, &hint))?;
-        let first = *lines.entry((path.0, path.1.clone())).or_insert(position.line);
+        let first = *lines.entry((path.ends, path.ports.clone())).or_insert(position.line);
         if first != position.line {
             let problem = format!("is listed on line {} already", first.unwrap_or(0));
             return Err(refuse("path", &text, &problem, "list it once, with a weight"));
         }
-        let (ends, ports) = path;
-        all.push(ExplicitPath { ends, ports, weight });
+        all.push(ExplicitPath { weight, ..path });
     }
     let whole = Position { source: file.into(), line: None };
     if all.is_empty() {
@@ -87,14 +86,14 @@ pub fn path_table(content: &[u8], file: &str, fabric: &Fabric) -> Result<PathTab
     PathTable::new(all).map_err(|error| FormError::new(whole, error.problem, error.hint))
 }
 
-/// Ends and ports of a path that is written as names of nodes.
+/// A path that is written as names of nodes.
 fn path_of(
     text: &str,
     position: &Position,
     fabric: &Fabric,
     directory: &Directory<'_>,
     leaves: &[u32],
-) -> Result<((u32, u32), Vec<u32>), (String, String)> {
+) -> Result<ExplicitPath, Fault> {
     let names: Vec<&str> = text.split('>').map(str::trim).collect();
     if names.len() < 2 {
         return Err(("is no path".to_owned(), PATH.to_owned()));
@@ -151,7 +150,7 @@ fn path_of(
             format!("takes {links} links between switches"),
             format!("list paths of {LINKS_MAX} links at most"),
         )),
-        _ => Ok((ends, ports)),
+        _ => Ok(ExplicitPath { ends, ports, weight: 1 }),
     }
 }
 

@@ -191,7 +191,7 @@ fn drawn_below<E: Env>(env: &mut E, bound: u64) -> u64 {
         Ok(bound) => random_below(env, bound).into(),
         Err(_) => {
             let drawn = u64::from(env.random_u32()) << 32 | u64::from(env.random_u32());
-            (u128::from(drawn) * u128::from(bound) >> 64) as u64
+            ((u128::from(drawn) * u128::from(bound)) >> 64) as u64
         }
     }
 }

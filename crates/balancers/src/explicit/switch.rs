@@ -22,7 +22,7 @@ impl Carried {
 
     /// A path from its end to its beginning.
     pub(crate) const fn back(path: u32) -> Self {
-        Self(path + 1 | BACK)
+        Self((path + 1) | BACK)
     }
 
     /// Number of the path, if there is one.

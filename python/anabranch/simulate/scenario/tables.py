@@ -476,6 +476,8 @@ class RoutingPaths(Table):
     """Explicit paths, for a load balancer that follows them; without them it takes all shortest ones."""
 
     PATH: ClassVar[str] = "routing.paths"
+    file: str
+    digest: Any
 
 
 class RoutingHash(Table):
