@@ -26,8 +26,8 @@ fn read(name: &str, table: &str, routing: &str) -> Result<(Fabric, PathTable), S
     std::fs::write(folder().join(format!("flows_of_{name}")), flows).unwrap();
     let traffic = format!("[[traffic]]\nkind = \"flow-list\"\nfile = \"flows_of_{name}\"\n");
     let text = format!("{FABRIC}{traffic}[routing]\n{routing}paths.file = \"{name}\"\n");
-    let resolved = Scenario::parse(&text, "s.toml", &[]).unwrap().resolve(folder());
-    let resolved = resolved.map_err(|error| error.to_string())?;
+    let scenario = Scenario::parse(&text, "s.toml", &[]).map_err(|error| error.to_string())?;
+    let resolved = scenario.resolve(folder()).map_err(|error| error.to_string())?;
     resolved.flows().map_err(|error| error.to_string())?;
     let canonical = Scenario::parse(&resolved.to_toml(), "s.toml", &[]).unwrap().resolve(folder()).unwrap();
     assert_eq!(canonical.identity(), resolved.identity());
@@ -130,6 +130,6 @@ fn a_pair_without_a_path_is_refused_by_its_names() {
     let problem =
         "s.toml:16: routing.paths.file: `ecmp` follows no explicit paths; set routing.balance = \"explicit\"";
     assert!(message.starts_with(problem), "{message}");
-    let message = read("whole.csv", whole, "balance = \"explicit\"\nscheme.timeout = 0\n");
+    let message = read("whole.csv", whole, "balance = \"explicit\"\nscheme.timeout = \"0 ns\"\n");
     assert!(message.unwrap_err().contains("timeout"));
 }
