@@ -156,6 +156,10 @@ class Fabric:
         self, up: list[bool], rate_bps: list[int], by_capacity: bool
     ) -> list[tuple[int, list[int], list[tuple[int, int]]]]: ...
     def paths(self, up: list[bool], from_leaf: int, to_leaf: int) -> list[list[int]]: ...
+    def explicit_paths(self, content: bytes | None, file: str) -> list[tuple[int, int, list[int], int]]:
+        """Explicit paths in a CSV file, or all shortest ones: the two nodes, ports between switches, weight of each."""
+    def path_table(self, most: int | None) -> tuple[str, int, int]:
+        """Shortest paths between every two leaves, `most` of each pair or all, as CSV; numbers of paths and pairs."""
 
 PlanFactRow: TypeAlias = tuple[str, str, Any, str]
 PlanColumnRow: TypeAlias = tuple[str, str, list[tuple[str, str]]]

@@ -19,8 +19,8 @@ else:
 ROOT = Path(__file__).resolve().parents[2]
 BALANCERS = ROOT / "crates/balancers/src"
 FOLDERS = sorted(page.parent.name for page in BALANCERS.glob("*/page.md"))
-ORDINARY = {"ideal", "uec"}
-"""Names that are words of their own: an ideal, the Ultra Ethernet Consortium, whose transport there is too."""
+ORDINARY = {"explicit", "ideal", "uec"}
+"""Words of their own: explicit paths, an ideal, the Ultra Ethernet Consortium, whose transport there is too."""
 
 ENGINE = ROOT / "python/anabranch/reproduce"
 PAPERS = tomllib.loads((ROOT / "studies/papers.toml").read_text())

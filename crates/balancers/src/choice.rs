@@ -5,9 +5,11 @@ use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::tables::Planned;
 use crate::tables::WCMP_ENTRIES;
 use crate::tables::planned::{Deficit, HashIntervals, MinMove, ShortestQueue, Wcmp};
+use anabranch_fabric::PathTable;
 use anabranch_plan::Weighing;
 use anabranch_split::Pick as _;
 use anabranch_split::picks::{Cycle, Score, Score16, Uniform};
+use std::sync::Arc;
 
 /// The whole choice.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +22,8 @@ pub struct Balancing {
     pub table: Table,
     /// Load balancer that decides beside, or instead of, the tables of the switches.
     pub scheme: Scheme,
+    /// Explicit paths, for a load balancer that follows them ([`LoadBalancer::follows_paths`]).
+    pub paths: Option<Arc<PathTable>>,
 }
 
 impl Balancing {
@@ -29,6 +33,7 @@ impl Balancing {
         weighing: Weighing::Equal,
         table: Table::Uniform,
         scheme: Scheme::TABLES,
+        paths: None,
     };
 }
 

@@ -14,6 +14,7 @@ pub mod clove;
 pub mod conga;
 pub mod conweave;
 pub mod dbb;
+pub mod explicit;
 pub mod flowbender;
 pub mod flowcut;
 pub mod glb;

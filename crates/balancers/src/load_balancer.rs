@@ -25,6 +25,11 @@ pub trait LoadBalancer: fmt::Debug + Send + Sync {
     /// Shows the keys of `[routing.scheme]`.
     fn visit(&mut self, _keys: &mut AnyKeys<'_>) {}
 
+    /// Whether packets follow the table of explicit paths of the settings, if there is one.
+    fn follows_paths(&self) -> bool {
+        false
+    }
+
     /// Sentences about this fabric, with its links as they are when a run begins, that its user should read before.
     fn warnings(&self, _fabric: &Fabric, _links: &LinkState) -> Vec<String> {
         Vec::new()

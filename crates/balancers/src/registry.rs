@@ -6,8 +6,8 @@ use crate::granularity::Granularity;
 use crate::load_balancer::Scheme;
 use crate::tables::TABLES;
 use crate::{
-    ars, clove, conga, conweave, dbb, flowbender, flowcut, glb, hermes, hula, ideal, luopan, mp_rdma, mrc,
-    omniscient, plb, presto, random_path, reps, saps, tdlb, uec, vms, wino,
+    ars, clove, conga, conweave, dbb, explicit, flowbender, flowcut, glb, hermes, hula, ideal, luopan,
+    mp_rdma, mrc, omniscient, plb, presto, random_path, reps, saps, tdlb, uec, vms, wino,
 };
 use anabranch_plan::Weighing;
 
@@ -45,6 +45,7 @@ static SCHEMES: &[&Descriptor] = &[
     &uec::REPS_LEGACY,
     &mp_rdma::MP_RDMA,
     &mrc::MRC,
+    &explicit::EXPLICIT,
 ];
 
 /// Every load balancer, in the order in which tables show them.

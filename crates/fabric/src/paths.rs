@@ -55,12 +55,10 @@ pub fn path(
             "link them",
         ));
     }
-    let (mut node, mut left) = (from, index % number);
     let mut path = Path { ports: Vec::new(), labels: 0 };
     let mut choices = 0;
-    while node != to {
-        let ports: Vec<u32> = hops.ports(node, destination).collect();
-        if ports.len() > CHOICES_MAX || (ports.len() > 1 && choices == LABELS_MAX) {
+    for Step { port, choice, next_hops } in steps(fabric, hops, counts, from, destination, index) {
+        if next_hops > CHOICES_MAX || (next_hops > 1 && choices == LABELS_MAX) {
             return Err(FabricError::new(
                 format!("path: from {} to {} there are more choices than labels hold", name(from), name(to)),
                 format!(
@@ -68,6 +66,39 @@ pub fn path(
                 ),
             ));
         }
+        if next_hops > 1 {
+            path.labels |= (choice as u32) << (8 * choices);
+            choices += 1;
+        }
+        path.ports.push(port);
+    }
+    Ok(path)
+}
+
+/// One switch of a path: the port that it takes there, and which of how many next hops that is.
+pub(crate) struct Step {
+    pub(crate) port: u32,
+    choice: usize,
+    next_hops: usize,
+}
+
+/// Steps of path number `index`, modulo their number, as [`path`] numbers them; none if there is no path.
+pub(crate) fn steps(
+    fabric: &Fabric,
+    hops: &NextHops,
+    counts: &[u64],
+    from: u32,
+    destination: u32,
+    index: u64,
+) -> Vec<Step> {
+    let (to, number) = (hops.leaves[destination as usize], counts[hops.switch(from)]);
+    let mut steps = Vec::new();
+    if number == 0 {
+        return steps;
+    }
+    let (mut node, mut left) = (from, index % number);
+    while node != to {
+        let ports: Vec<u32> = hops.ports(node, destination).collect();
         let behind = |port: u32| counts[hops.switch(fabric.ports()[port as usize].to)];
         let choice = ports.iter().position(|&port| {
             let inside = left < behind(port);
@@ -75,12 +106,8 @@ pub fn path(
             inside
         });
         let choice = choice.unwrap_or(0);
-        if ports.len() > 1 {
-            path.labels |= (choice as u32) << (8 * choices);
-            choices += 1;
-        }
-        path.ports.push(ports[choice]);
+        steps.push(Step { port: ports[choice], choice, next_hops: ports.len() });
         node = fabric.ports()[ports[choice] as usize].to;
     }
-    Ok(path)
+    steps
 }

@@ -3,14 +3,17 @@
 use crate::error::{AnabranchError, scenario};
 use crate::topology::topology;
 use anabranch_fabric::paths::{path, path_counts};
-use anabranch_fabric::{Fabric as Built, LinkState, NextHops, Rate};
+use anabranch_fabric::{Fabric as Built, LinkState, NextHops, PathTable, Rate};
 use anabranch_plan::{Groups, Weighing};
-use anabranch_scenario::fabric_of;
+use anabranch_scenario::{fabric_of, path_table};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// Group of next hops: (switch, leaves it leads to, (port, weight) of each next hop).
 type GroupRow = (u32, Vec<u32>, Vec<(u32, u64)>);
+
+/// Nodes that a path joins, its ports between switches, its weight.
+type ExplicitPathRow = (u32, u32, Vec<u32>, u32);
 
 /// Table `[fabric]` of a file; see `_core.pyi`.
 #[pyclass(frozen, module = "anabranch._core")]
@@ -80,5 +83,27 @@ impl Fabric {
         let one = |index| path(&self.built, &hops, &counts, from_leaf, destination as u32, index);
         let paths = (0..count).map(|index| one(index).map(|path| path.ports));
         paths.collect::<Result<_, _>>().map_err(|error| AnabranchError::new_err(error.to_string()))
+    }
+
+    /// Paths of a table of explicit paths, which is CSV, or all shortest ones without it; see `_core.pyi`.
+    fn explicit_paths(
+        &self,
+        py: Python<'_>,
+        content: Option<&[u8]>,
+        file: &str,
+    ) -> PyResult<Vec<ExplicitPathRow>> {
+        let table = py.detach(|| match content {
+            Some(content) => path_table(content, file, &self.built).map_err(scenario),
+            None => PathTable::shortest(&self.built, None)
+                .map_err(|error| AnabranchError::new_err(error.to_string())),
+        })?;
+        Ok(table.iter().map(|path| (path.ends.0, path.ends.1, path.ports, path.weight)).collect())
+    }
+
+    /// Table of the shortest paths between every two leaves as a file, its number of paths and of pairs; see `_core.pyi`.
+    fn path_table(&self, py: Python<'_>, most: Option<u64>) -> PyResult<(String, usize, usize)> {
+        let table = py.detach(|| PathTable::shortest(&self.built, most));
+        let table = table.map_err(|error| AnabranchError::new_err(error.to_string()))?;
+        Ok((table.csv(&self.built), table.len(), table.pairs()))
     }
 }

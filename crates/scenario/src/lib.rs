@@ -6,6 +6,7 @@
 mod catalogue;
 mod directory;
 mod expected;
+mod explicit_paths;
 mod fabric_file;
 mod file;
 mod hashes;
@@ -23,6 +24,7 @@ mod warnings;
 mod workloads;
 
 pub use catalogue::{BALANCE, Entry, TRANSPORT, catalogue};
+pub use explicit_paths::path_table;
 pub use fabric_file::fabric_of;
 pub use file::{Files, NamedFile};
 pub use identity::MODEL_VERSION;

@@ -1,5 +1,6 @@
 //! The reference page of all keys, from the descriptions that read them.
 
+use crate::NamedFile;
 use crate::Scenario;
 use crate::section::fabric::Shape;
 use crate::section::routing::Routing;
@@ -163,10 +164,13 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
             let kind = |descriptor: &Descriptor| {
                 (descriptor.name, Scenario { routing: Routing::of(descriptor), ..base() })
             };
+            let paths = Routing { paths: Some(NamedFile::default()), ..Routing::default() };
+            let paths = ("explicit paths", Scenario { routing: paths, ..base() });
             ["ecmp", "letflow", "flowcell", "wcmp", "wrr", "drill"]
                 .into_iter()
                 .filter_map(registry::find)
                 .map(kind)
+                .chain([paths])
                 .collect()
         }
         "traffic" => {

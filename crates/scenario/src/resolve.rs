@@ -1,6 +1,7 @@
 //! From names to numbers: what a scenario means on its fabric.
 
 use crate::directory::Directory;
+use crate::explicit_paths;
 use crate::hashes::switch_hashes;
 use crate::section::change::{Alteration, Effect};
 use crate::section::fabric::Built;
@@ -10,7 +11,7 @@ use crate::section::stop;
 use crate::section::traffic::{Demand, SizeSource};
 use crate::workloads::{Workloads, traffic_error};
 use crate::{Files, NamedFile, Scenario, Shape, expected, identity};
-use anabranch_balancers::{Balancing, Build, Descriptor, Settings, registry};
+use anabranch_balancers::{Balancing, Build, Descriptor, Settings, explicit, registry};
 use anabranch_fabric::{Change, Fabric, LinkState, What};
 use anabranch_form::FormError;
 use anabranch_form::unit::{Named, Time, Unit};
@@ -74,6 +75,7 @@ impl Scenario {
             weighing,
             table: self.routing.table,
             scheme: self.routing.scheme.clone(),
+            paths: explicit_paths::of(&mut self.routing, &fabric, files)?,
         };
         let switch_hashes = switch_hashes(&self.routing.hashes, &fabric, &transports, self.seed)?;
         if let Some(first) = self.routing.hashes.first()
@@ -130,7 +132,7 @@ impl Resolved {
             },
             _ => None,
         });
-        fabric.into_iter().chain(traffic).collect()
+        fabric.into_iter().chain(&self.scenario.routing.paths).chain(traffic).collect()
     }
 
     /// The fabric.
@@ -169,9 +171,26 @@ impl Resolved {
             let index = self.workloads.iter().position(faulty).unwrap_or(0);
             traffic_error(&self.scenario.traffic[index].origin, error)
         })?;
+        self.check_paths(&flows)?;
         self.check_end(&flows)?;
         self.check_some_measured(&flows)?;
         Ok(flows)
+    }
+
+    /// Refuses flows for which the table of explicit paths has none.
+    fn check_paths(&self, flows: &DrawnFlows) -> Result<(), FormError> {
+        let Some(table) = &self.settings.balancing.paths else { return Ok(()) };
+        explicit::missing_pair(table, &self.fabric, flows).map_or(Ok(()), |hosts| {
+            let name = |node: u32| &self.fabric.nodes()[node as usize].name;
+            let [from, to] = hosts.map(name);
+            let [first, last] = hosts.map(|host| name(self.fabric.leaf_of(host)));
+            Err(self.scenario.routing.paths_origin.error(
+                &format!("file: it has no path from {from} to {to}, between which traffic or its answers go"),
+                format!(
+                    "add a row for their leaves, {first}>...>{last}, or for the hosts: nothing else routes"
+                ),
+            ))
+        })
     }
 
     /// Refuses flows that would begin after the end.

@@ -3,7 +3,7 @@
 mod install;
 mod table;
 
-use crate::door::{Choice, GroupPlan, Junction, SwitchBalancer};
+use crate::door::{Choice, GroupPlan, Junction, Route, SwitchBalancer};
 use crate::network::Network;
 use crate::slab::PacketId;
 use crate::{Packet, SimulationError, marks};
@@ -94,6 +94,18 @@ impl<B: SwitchBalancer> Forwarding<B> {
             }
             return Step::Port(host_port);
         }
+        if B::ROUTES {
+            match self.balancer.route(switch, id, network) {
+                Route::Port(port) => {
+                    if B::DEPARTS {
+                        self.balancer.depart(switch, port, id, network);
+                    }
+                    return Step::Port(port);
+                }
+                Route::NoPath => return Step::NoPath,
+                Route::Tables => {}
+            }
+        }
         let part = self.table.parts.flat()[(row.at + leaf) as usize];
         let Members { group, first, len, alive } = self.table.groups[(row.first + part) as usize];
         if !alive {
@@ -102,6 +114,7 @@ impl<B: SwitchBalancer> Forwarding<B> {
         let ports = &self.ports[first as usize..][..usize::from(len)];
         let mut port = ports[0];
         if len > 1 {
+            let packet = network.packets.get(id);
             let labelled = packet.marks & marks::LABELLED != 0;
             let label = if labelled { by_label(self.carries_of(first, len), packet) } else { None };
             let choice = match label {

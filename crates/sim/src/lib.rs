@@ -42,7 +42,7 @@ mod walk;
 pub use check::check;
 pub use classed::check_switches;
 pub use connections::connection_slot;
-pub use door::{Choice, GroupPlan, HostBalancer, Junction, Opened, SwitchBalancer};
+pub use door::{Choice, GroupPlan, HostBalancer, Junction, Opened, Route, SwitchBalancer};
 pub use error::SimulationError;
 pub use flow_record::{FlowCount, FlowRecord};
 pub use framing::Framing;

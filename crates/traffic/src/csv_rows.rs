@@ -18,10 +18,10 @@ pub struct CsvError {
 }
 
 /// Problem and hint of an error.
-pub(crate) type Fault = (String, String);
+pub type Fault = (String, String);
 
 /// Reader of rows under a header, in constant memory. Lines that start with `#` are comments.
-pub(crate) struct CsvRows<R> {
+pub struct CsvRows<R> {
     file: String,
     rows: csv::Reader<UnixLines<R>>,
     header: StringRecord,
@@ -30,7 +30,10 @@ pub(crate) struct CsvRows<R> {
 
 impl<R: Read> CsvRows<R> {
     /// Reads the header; `file` names the input in errors.
-    pub(crate) fn new(input: R, file: &str) -> Result<Self, CsvError> {
+    ///
+    /// # Errors
+    /// A header that cannot be read.
+    pub fn new(input: R, file: &str) -> Result<Self, CsvError> {
         let lines = UnixLines { input, last: b'\n', ended: false };
         let rows = csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(lines);
         let (header, row) = (StringRecord::new(), StringRecord::new());
@@ -43,23 +46,31 @@ impl<R: Read> CsvRows<R> {
     }
 
     /// Names of the columns; the CSV reader removes a byte order mark.
-    pub(crate) fn header(&self) -> &StringRecord {
+    #[must_use]
+    pub fn header(&self) -> &StringRecord {
         &self.header
     }
 
     /// Position of the column with this name.
-    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<usize> {
         self.header.iter().position(|column| column == name)
     }
 
     /// Position of the column with this name, or an error in which `form` says how the file should begin.
-    pub(crate) fn required(&self, name: &str, form: &str) -> Result<usize, CsvError> {
+    ///
+    /// # Errors
+    /// There is no such column.
+    pub fn required(&self, name: &str, form: &str) -> Result<usize, CsvError> {
         let fault = || (format!("the header has no column `{name}`"), form.to_string());
         self.column(name).ok_or_else(|| self.fault(fault()))
     }
 
     /// Reads the next row, which has as many fields as the header; `None` at the end.
-    pub(crate) fn read(&mut self) -> Result<Option<&StringRecord>, CsvError> {
+    ///
+    /// # Errors
+    /// A row that cannot be read, or with another number of fields.
+    pub fn read(&mut self) -> Result<Option<&StringRecord>, CsvError> {
         match self.rows.read_record(&mut self.row) {
             Ok(true) => Ok(Some(&self.row)),
             Ok(false) => Ok(None),
@@ -68,7 +79,8 @@ impl<R: Read> CsvRows<R> {
     }
 
     /// Error in the row read last, or in the header before the first row.
-    pub(crate) fn fault(&self, (problem, hint): Fault) -> CsvError {
+    #[must_use]
+    pub fn fault(&self, (problem, hint): Fault) -> CsvError {
         // The position of a row is where reading began, before blank lines and comments. Behind it, every row has
         // ended with one line feed.
         let line = (self.rows.position().line() - 1).max(1);
@@ -76,7 +88,8 @@ impl<R: Read> CsvRows<R> {
     }
 
     /// Error of the file as a whole.
-    pub(crate) fn fault_of_file(&self, (problem, hint): Fault) -> CsvError {
+    #[must_use]
+    pub fn fault_of_file(&self, (problem, hint): Fault) -> CsvError {
         CsvError { file: self.file.clone(), line: None, problem, hint }
     }
 

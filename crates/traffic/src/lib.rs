@@ -26,7 +26,7 @@ pub mod workload;
 
 pub use capture_flows::{CaptureFlows, capture_flows};
 pub use connections::{Connections, Direction};
-pub use csv_rows::CsvError;
+pub use csv_rows::{CsvError, CsvRows, Fault};
 pub use drawn_flows::{DrawnFlows, DrawnPass};
 pub use flow::{Flow, Ports, Start};
 pub use flow_list::FlowListReader;

@@ -5,9 +5,10 @@ use anabranch_balancers::{
 };
 use anabranch_form::document::{Entry, Node, Value};
 use anabranch_form::unit::{Bytes, Choice, Count, Named, Nanoseconds, Refusal, Time, Unit, Whole, quoted};
-use anabranch_form::{Form, key as key_text, nearest};
+use anabranch_form::{Form, Origin, key as key_text, nearest};
 use std::sync::LazyLock;
 
+use crate::file::{self, NamedFile};
 use crate::section::hash;
 use crate::section::hash::HashSetting;
 
@@ -24,6 +25,10 @@ pub struct Routing {
     pub hashes: Vec<HashSetting>,
     /// Load balancer that decides beside, or instead of, the tables.
     pub scheme: Scheme,
+    /// Table of explicit paths, for a load balancer that follows them.
+    pub paths: Option<NamedFile>,
+    /// Where `paths` stands.
+    pub(crate) paths_origin: Origin,
     /// From a change to the other switches' knowing of it, in picoseconds.
     pub delay_ps: u64,
     /// Mechanism of the load balancer that is broken on purpose.
@@ -101,6 +106,8 @@ impl Default for Routing {
             table,
             hashes: Vec::new(),
             scheme,
+            paths: None,
+            paths_origin: Origin::default(),
             delay_ps: 0,
             mutation: None,
         }
@@ -202,6 +209,21 @@ pub(crate) fn visit(form: &mut impl Form, routing: &mut Routing) {
             balancer.visit(&mut form.keys());
         }
     });
+    form.optional_table(
+        "paths",
+        &mut routing.paths,
+        "Explicit paths, for a load balancer that follows them; without them it takes all shortest ones.",
+        NamedFile::default,
+        |form, file| {
+            file::visit(
+                form,
+                file,
+                "CSV file with a path in each row, as `anabranch paths` writes it: leaf0>spine1>leaf1, or from host to \
+                 host, and a column `weight` if paths are to get unequal parts.",
+            );
+            form.origin(&mut routing.paths_origin);
+        },
+    );
     form.key(
         "delay",
         Time,

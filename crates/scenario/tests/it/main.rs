@@ -7,6 +7,7 @@ mod corpus;
 mod errors;
 mod examples;
 mod expected_packet_hops;
+mod explicit_paths;
 mod inference_keys;
 mod input_warnings;
 mod meaning;

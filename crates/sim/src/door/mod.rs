@@ -8,4 +8,4 @@ mod host;
 mod switch;
 
 pub use host::{HostBalancer, Opened};
-pub use switch::{Choice, GroupPlan, Junction, SwitchBalancer};
+pub use switch::{Choice, GroupPlan, Junction, Route, SwitchBalancer};

@@ -48,6 +48,17 @@ pub enum Choice {
     Kept,
 }
 
+/// Where a route that a packet carries leads at a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Out of this port, dead or alive.
+    Port(u32),
+    /// Nowhere: it carries none.
+    NoPath,
+    /// Wherever the tables of routing lead.
+    Tables,
+}
+
 /// Load balancing in switches. Every hook but the first two may be left out.
 pub trait SwitchBalancer {
     /// Whether [`Self::depart`] is to be called.
@@ -56,6 +67,8 @@ pub trait SwitchBalancer {
     const DELIVERS: bool = false;
     /// Whether [`crate::Kind::Probe`] packets are its own, for [`Self::probe`].
     const PROBES: bool = false;
+    /// Whether [`Self::route`] is asked before the tables of routing.
+    const ROUTES: bool = false;
 
     /// Whether [`Self::choose`] depends on packets by [`Network::selection_hash`] alone, so that switches can be configured
     /// to hash header fields.
@@ -76,6 +89,11 @@ pub trait SwitchBalancer {
     /// with a positive weight, for packets without labels, or whose label leads to a dead port. A balancer that routes
     /// at the source sets labels: the one for this choice is not among them.
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice;
+
+    /// Where the packet `id` goes at a switch that is not the leaf of its host, by the route that it carries.
+    fn route(&mut self, _switch: u32, _id: PacketId, _network: &mut Network) -> Route {
+        Route::Tables
+    }
 
     /// The run begins: set the timers of `switch`. Called for every switch in turn.
     fn begin(&mut self, _switch: u32, _network: &mut Network) {}

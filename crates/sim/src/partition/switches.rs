@@ -2,7 +2,7 @@
 
 use super::{Part, Partition, sums};
 use crate::SimulationError;
-use crate::door::{Choice, GroupPlan, Junction, SwitchBalancer};
+use crate::door::{Choice, GroupPlan, Junction, Route, SwitchBalancer};
 use crate::network::Network;
 use crate::slab::PacketId;
 use anabranch_fabric::{Fabric, LinkState};
@@ -14,6 +14,7 @@ trait DynSwitchBalancer {
     fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError>;
     fn retire(&mut self, group: u32);
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice;
+    fn route(&mut self, switch: u32, id: PacketId, network: &mut Network) -> Route;
     fn begin(&mut self, switch: u32, network: &mut Network);
     fn depart(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network);
     fn deliver(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) -> bool;
@@ -39,6 +40,10 @@ impl<B: SwitchBalancer> DynSwitchBalancer for B {
 
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         SwitchBalancer::choose(self, at, id, network)
+    }
+
+    fn route(&mut self, switch: u32, id: PacketId, network: &mut Network) -> Route {
+        if B::ROUTES { SwitchBalancer::route(self, switch, id, network) } else { Route::Tables }
     }
 
     fn begin(&mut self, switch: u32, network: &mut Network) {
@@ -131,6 +136,7 @@ impl SwitchBalancer for PartitionedSwitches<'_> {
     const DEPARTS: bool = true;
     const DELIVERS: bool = true;
     const PROBES: bool = true;
+    const ROUTES: bool = true;
 
     fn hashes_headers(&self) -> bool {
         self.parts.iter().all(|part| part.balancer.hashes_headers())
@@ -157,6 +163,10 @@ impl SwitchBalancer for PartitionedSwitches<'_> {
         let &Junction { switch, leaf, ports, .. } = at;
         let at = Junction { switch, leaf, group, ports };
         self.part(switch).call(network, |balancer, network| balancer.choose(&at, id, network))
+    }
+
+    fn route(&mut self, switch: u32, id: PacketId, network: &mut Network) -> Route {
+        self.part(switch).call(network, |balancer, network| balancer.route(switch, id, network))
     }
 
     fn begin(&mut self, switch: u32, network: &mut Network) {

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from anabranch.files.errors import AnabranchError
 
 
 @dataclass(frozen=True)
@@ -44,3 +47,9 @@ class Written:
                 for switch in self.switches
             ],
         }
+
+
+def refuse_foreign(folder: Path, record: str) -> None:
+    """Refuses a folder with files that were not written here: `record` is one that every folder has."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / record).is_file():
+        raise AnabranchError(f"folder: {folder}: has files of others; name one that is new, as in --folder out")

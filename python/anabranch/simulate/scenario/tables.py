@@ -317,6 +317,7 @@ class Routing(Table):
         "reps-legacy",
         "mp-rdma",
         "mrc",
+        "explicit",
     ]
     granularity: Literal["flow", "flowlet", "flowcell", "packet"]
     weights: Any
@@ -333,6 +334,7 @@ class Routing(Table):
         "shortest-queue",
     ]
     scheme: RoutingScheme
+    paths: RoutingPaths
     delay: str
     mutation: Any
     hash: Tables[RoutingHash]
@@ -467,6 +469,15 @@ class RoutingScheme(Table):
     freeze: str
     explored: int
     reordering: int
+    spread: Literal["flows", "packets"]
+
+
+class RoutingPaths(Table):
+    """Explicit paths, for a load balancer that follows them; without them it takes all shortest ones."""
+
+    PATH: ClassVar[str] = "routing.paths"
+    file: str
+    digest: Any
 
 
 class RoutingHash(Table):

@@ -13,6 +13,7 @@ mod conservation;
 mod dbb;
 mod determinism;
 mod edges;
+mod explicit;
 mod failures;
 mod host_schemes;
 mod mp_rdma;

@@ -8,6 +8,7 @@ mod congestion_environment;
 mod conweave;
 mod edges_environment;
 mod environment;
+mod explicit;
 mod flowcut;
 mod hermes;
 mod host_feedback;

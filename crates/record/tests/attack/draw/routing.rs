@@ -20,8 +20,9 @@ const TABLES: [&str; 10] = [
     "shortest-queue",
 ];
 /// Keys of periodic work that goes on as long as the simulation does, by scheme.
-const PERIODS: [(&str, &str, u64); 8] = [
+const PERIODS: [(&str, &str, u64); 9] = [
     ("hula", "period", 200_000_000),
+    ("explicit", "probe", 100_000_000),
     ("hermes", "probe_interval", 500_000_000),
     ("luopan", "expiry", 40_000_000),
     ("tdlb", "period", 100_000_000),

@@ -17,7 +17,7 @@ from anabranch.deploy.targets.p4 import addresses as files_addresses
 from anabranch.deploy.targets.p4 import swx as files_swx
 from anabranch.deploy.targets.p4.p4runtime import P4INFO, write_request
 from anabranch.deploy.targets.p4.switches import Pair, Switch, entries, switches
-from anabranch.deploy.targets.written import Written, WrittenSwitch
+from anabranch.deploy.targets.written import Written, WrittenSwitch, refuse_foreign
 from anabranch.files.atomic_folder import written_whole
 from anabranch.files.errors import AnabranchError
 from anabranch.files.toml_document import parse_toml
@@ -54,7 +54,7 @@ def write(
 
     """
     text, name, target = read_text(file), str(file), Path(folder)
-    _refuse_foreign(target)
+    refuse_foreign(target, RECORD)
     routing = parse_toml(text, name).get("routing", {})
     for key, value in overrides:
         if not key.startswith(ROUTING):
@@ -81,11 +81,6 @@ def write(
                 (part / switch / f"{table}.swx").write_text(files_swx.table(table, rows), encoding="utf-8")
         (part / RECORD).write_text(json.dumps(written.record, indent=2) + "\n", encoding="utf-8")
     return written
-
-
-def _refuse_foreign(folder: Path) -> None:
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / RECORD).is_file():
-        raise AnabranchError(f"folder: {folder}: has files of others; name one that is new, as in --folder out")
 
 
 def _refuse_counters(file: str, routing: dict[str, Any], overrides: Sequence[tuple[str, str]]) -> None:
