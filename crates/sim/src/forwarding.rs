@@ -94,6 +94,7 @@ impl<B: SwitchBalancer> Forwarding<B> {
             }
             return Step::Port(host_port);
         }
+        let leaf = if B::DETOURS { self.balancer.towards(switch, leaf, id, network) } else { leaf };
         let part = self.table.parts.flat()[(row.at + leaf) as usize];
         let Members { group, first, len, alive } = self.table.groups[(row.first + part) as usize];
         if !alive {
@@ -102,6 +103,7 @@ impl<B: SwitchBalancer> Forwarding<B> {
         let ports = &self.ports[first as usize..][..usize::from(len)];
         let mut port = ports[0];
         if len > 1 {
+            let packet = network.packets.get(id);
             let labelled = packet.marks & marks::LABELLED != 0;
             let label = if labelled { by_label(self.carries_of(first, len), packet) } else { None };
             let choice = match label {

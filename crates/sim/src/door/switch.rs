@@ -56,6 +56,8 @@ pub trait SwitchBalancer {
     const DELIVERS: bool = false;
     /// Whether [`crate::Kind::Probe`] packets are its own, for [`Self::probe`].
     const PROBES: bool = false;
+    /// Whether [`Self::towards`] is to be called.
+    const DETOURS: bool = false;
 
     /// Whether [`Self::choose`] depends on packets by [`Network::selection_hash`] alone, so that switches can be configured
     /// to hash header fields.
@@ -76,6 +78,12 @@ pub trait SwitchBalancer {
     /// with a positive weight, for packets without labels, or whose label leads to a dead port. A balancer that routes
     /// at the source sets labels: the one for this choice is not among them.
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice;
+
+    /// The leaf to which `switch` forwards the packet `id` by a shortest path: `leaf`, where its destination is, or one on a
+    /// detour. Asked at every switch but the destination's leaf, and never answered with the switch itself.
+    fn towards(&mut self, _switch: u32, leaf: u32, _id: PacketId, _network: &mut Network) -> u32 {
+        leaf
+    }
 
     /// The run begins: set the timers of `switch`. Called for every switch in turn.
     fn begin(&mut self, _switch: u32, _network: &mut Network) {}

@@ -14,6 +14,7 @@ trait DynSwitchBalancer {
     fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError>;
     fn retire(&mut self, group: u32);
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice;
+    fn towards(&mut self, switch: u32, leaf: u32, id: PacketId, network: &mut Network) -> u32;
     fn begin(&mut self, switch: u32, network: &mut Network);
     fn depart(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network);
     fn deliver(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) -> bool;
@@ -39,6 +40,10 @@ impl<B: SwitchBalancer> DynSwitchBalancer for B {
 
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         SwitchBalancer::choose(self, at, id, network)
+    }
+
+    fn towards(&mut self, switch: u32, leaf: u32, id: PacketId, network: &mut Network) -> u32 {
+        if B::DETOURS { SwitchBalancer::towards(self, switch, leaf, id, network) } else { leaf }
     }
 
     fn begin(&mut self, switch: u32, network: &mut Network) {
@@ -131,6 +136,7 @@ impl SwitchBalancer for PartitionedSwitches<'_> {
     const DEPARTS: bool = true;
     const DELIVERS: bool = true;
     const PROBES: bool = true;
+    const DETOURS: bool = true;
 
     fn hashes_headers(&self) -> bool {
         self.parts.iter().all(|part| part.balancer.hashes_headers())
@@ -157,6 +163,10 @@ impl SwitchBalancer for PartitionedSwitches<'_> {
         let &Junction { switch, leaf, ports, .. } = at;
         let at = Junction { switch, leaf, group, ports };
         self.part(switch).call(network, |balancer, network| balancer.choose(&at, id, network))
+    }
+
+    fn towards(&mut self, switch: u32, leaf: u32, id: PacketId, network: &mut Network) -> u32 {
+        self.part(switch).call(network, |balancer, network| balancer.towards(switch, leaf, id, network))
     }
 
     fn begin(&mut self, switch: u32, network: &mut Network) {

@@ -293,6 +293,9 @@ class Routing(Table):
         "luopan",
         "omniscient",
         "random-path",
+        "valiant",
+        "ugal-l",
+        "ugal-g",
         "tdlb",
         "hula",
         "conweave",
@@ -390,6 +393,7 @@ class RoutingScheme(Table):
     probe: str
     cell: str
     flow_idle: str
+    detours: int
     detect: Literal["uplink", "lasthop", "both", "nowhere"]
     phi: str
     delay_factor: float

@@ -12,6 +12,7 @@ mod connections;
 mod conservation;
 mod dbb;
 mod determinism;
+mod detours;
 mod edges;
 mod failures;
 mod host_schemes;
