@@ -1,6 +1,5 @@
 //! Common parts of switch balancers: ports, paths and random numbers of a switch, and flows kept together.
 
-pub(crate) mod detours;
 pub(crate) mod flowcell_paths;
 pub(crate) mod kept;
 pub(crate) mod port_env;

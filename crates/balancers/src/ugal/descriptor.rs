@@ -3,9 +3,9 @@
 use super::keys;
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
-use crate::switches::detours::{DetourRule, Paths};
 use crate::task::Task;
 use crate::ugal::pick::{Compared, Parameters, Ugal};
+use crate::valiant::detours::{DetourRule, Paths};
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
 use anabranch_split::{Pick as _, capability};

@@ -2,8 +2,8 @@
 
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
-use crate::switches::detours::{DetourRule, Paths};
 use crate::task::Task;
+use crate::valiant::detours::{DetourRule, Paths};
 use crate::valiant::pick::Valiant;
 use anabranch_sim::{Outcome, SimulationError};
 use anabranch_split::{Pick as _, capability};

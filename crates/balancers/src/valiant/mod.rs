@@ -2,6 +2,8 @@
 
 #[cfg(feature = "engine")]
 mod descriptor;
+#[cfg(feature = "engine")]
+pub(crate) mod detours;
 pub mod pick;
 
 #[cfg(feature = "engine")]

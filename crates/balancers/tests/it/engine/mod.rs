@@ -34,6 +34,7 @@ mod saps;
 mod sends;
 pub(crate) mod setup;
 mod shared_buffers;
+mod slim_fly;
 mod switch_hashes;
 mod ties;
 mod uec;
