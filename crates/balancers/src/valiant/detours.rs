@@ -7,7 +7,7 @@ use crate::switches::port_env::{leaf_of_switches, stream};
 use crate::tables::table::TableBalancer;
 use crate::task::Task;
 use crate::valiant::pick::{Detours, MINIMAL};
-use anabranch_fabric::{Fabric, LinkState, NextHops};
+use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
 use anabranch_plan::selection_hash;
 use anabranch_sim::{
     Choice, GroupPlan, Junction, Network, Outcome, Packet, PacketId, SimulationError, SwitchBalancer, marks,
@@ -62,9 +62,9 @@ struct Routing {
     leaf_of: Vec<Option<u32>>,
     /// Salt of each switch.
     salts: Vec<u32>,
-    /// Group of each leaf.
-    group_of: Vec<u16>,
-    /// Leaves of each group.
+    /// Group of each leaf. Those that detours may lead by come first.
+    group_of: Vec<u32>,
+    /// Leaves of each group that detours may lead by.
     groups: Vec<Vec<u32>>,
     /// Rate of the fastest port between switches, in bits per second.
     fastest_bps: u64,
@@ -83,10 +83,12 @@ pub(crate) struct Paths<'a, R> {
 impl Routing {
     fn new(fabric: &Fabric, salts: Vec<u32>, name: &str) -> Result<Self, SimulationError> {
         let hops = NextHops::shortest(fabric, &LinkState::of(fabric));
-        let is_leaf = |node: u32| hops.leaves.binary_search(&node).is_ok();
+        // Network cards and scale-up switches have hosts too, but lead nowhere.
+        let leads = |node: u32| !matches!(fabric.nodes()[node as usize].tier, Tier::Nic | Tier::Server);
+        let is_router = |node: u32| leads(node) && hops.leaves.binary_search(&node).is_ok();
         let between =
             || fabric.ports().iter().filter(|port| port.from >= fabric.hosts() && port.to >= fabric.hosts());
-        if !between().any(|port| is_leaf(port.from) && is_leaf(port.to)) {
+        if !between().any(|port| is_router(port.from) && is_router(port.to)) {
             return Err(SimulationError::new(
                 format!(
                     "routing: {name} takes detours by other leaves, and no two leaves of this fabric are linked"
@@ -96,10 +98,10 @@ impl Routing {
         }
         let fastest_bps = between().map(|port| port.rate.bps()).max().unwrap_or(1);
         let mut groups: Vec<Vec<u32>> = Vec::new();
-        let mut of_pod: BTreeMap<u32, usize> = BTreeMap::new();
-        let mut group_of = Vec::new();
-        for (leaf, &node) in (0..).zip(&hops.leaves) {
-            let next = groups.len();
+        let mut of_pod: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut group_of = vec![None; hops.leaves.len()];
+        for (leaf, &node) in (0..).zip(&hops.leaves).filter(|&(_, &node)| is_router(node)) {
+            let next = groups.len() as u32;
             let group = match fabric.nodes()[node as usize].pod {
                 Some(pod) => *of_pod.entry(pod).or_insert(next),
                 None => next,
@@ -107,14 +109,16 @@ impl Routing {
             if group == next {
                 groups.push(Vec::new());
             }
-            groups[group].push(leaf);
-            group_of.push(group as u16);
+            groups[group as usize].push(leaf);
+            group_of[leaf as usize] = Some(group);
         }
+        let mut next = groups.len() as u32..;
+        let group_of = group_of.into_iter().map(|group| group.or_else(|| next.next()).unwrap_or(0)).collect();
         if groups.len() >= MEMBERS_MAX {
             return Err(SimulationError::new(
                 format!("routing: {} groups that {name} may take a detour by", groups.len()),
                 format!(
-                    "use a fabric of fewer than {MEMBERS_MAX} groups, or routers where they have no groups"
+                    "use a fabric of fewer than {MEMBERS_MAX} groups; where routers have none, as in slim-fly, each is one"
                 ),
             ));
         }
@@ -144,7 +148,7 @@ impl Routing {
         let hash = selection_hash(entropy, self.salts[self.hops.switch(self.hops.leaves[from as usize])]);
         let to = leaves[uniform::index(hash.rotate_left(16), leaves.len())];
         let leaf_behind = |port: u32| self.leaf_of[self.hops.switch(self.fabric.ports()[port as usize].to)];
-        let inside = |leaf: &u32| usize::from(self.group_of[*leaf as usize]) == group;
+        let inside = |leaf: &u32| self.group_of[*leaf as usize] as usize == group;
         self.path(from, to, entropy).filter_map(leaf_behind).find(inside).unwrap_or(to)
     }
 }
@@ -153,6 +157,11 @@ impl<R> Paths<'_, R> {
     /// The rule by which one of them is picked.
     pub(crate) fn rule(&self) -> &R {
         self.rule
+    }
+
+    /// Groups of the first and of the last router.
+    fn ends(&self) -> [u32; 2] {
+        [self.from, self.to].map(|leaf| self.routing.group_of[leaf as usize])
     }
 
     /// Intermediate router of a detour; nothing on the minimal path.
@@ -180,15 +189,16 @@ impl<R> Paths<'_, R> {
 impl<R> Detours for Paths<'_, R> {
     #[inline(always)]
     fn intermediates(&self) -> u16 {
-        self.routing.groups.len().saturating_sub(2) as u16
+        let [from, to] = self.ends();
+        let groups = self.routing.groups.len() as u32;
+        groups.saturating_sub(u32::from(from < groups) + u32::from(to < groups)) as u16
     }
 
     #[inline(always)]
     fn member(&self, index: u16) -> u16 {
-        let [from, to] = [self.from, self.to].map(|leaf| self.routing.group_of[leaf as usize]);
-        let (low, high) = (from.min(to), from.max(to));
-        let beyond = index + u16::from(index >= low);
-        MINIMAL + 1 + beyond + u16::from(beyond >= high)
+        let [from, to] = self.ends();
+        let beyond = u32::from(index) + u32::from(u32::from(index) >= from.min(to));
+        MINIMAL + 1 + (beyond + u32::from(beyond >= from.max(to))) as u16
     }
 
     fn hops(&self, member: u16) -> u32 {
