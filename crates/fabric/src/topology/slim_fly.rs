@@ -45,7 +45,7 @@ fn primes_about(from: u32) -> (Option<u32>, u32) {
 }
 
 fn is_prime(q: u32) -> bool {
-    q >= 2 && (2..).take_while(|divisor| divisor * divisor <= q).all(|divisor| q % divisor != 0)
+    q >= 2 && (2..).take_while(|divisor| divisor * divisor <= q).all(|divisor| !q.is_multiple_of(divisor))
 }
 
 /// The powers of a primitive element of the prime field of order `q`: all elements but zero, from 1 on.
@@ -72,7 +72,7 @@ impl SlimFly {
     #[must_use]
     pub fn network_radix(&self) -> u32 {
         let Self { q, .. } = *self;
-        if q % 4 == 1 { (3 * q - 1) / 2 } else { (3 * q + 1) / 2 }
+        if q % 4 == 1 { (3 * q - 1) / 2 } else { (3 * q).div_ceil(2) }
     }
 
     /// Number of hosts of each router.
@@ -100,7 +100,7 @@ impl SlimFly {
     /// Refuses an order that is no prime, and too many nodes or links.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         let Self { q, .. } = *self;
-        if q < Self::LEAST || q > Self::MOST || !is_prime(q) {
+        if !(Self::LEAST..=Self::MOST).contains(&q) || !is_prime(q) {
             let (below, above) = primes_about(q.min(Self::MOST));
             let near = below.map_or_else(
                 || above.to_string(),
