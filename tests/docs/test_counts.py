@@ -13,7 +13,21 @@ from anabranch.simulate.load_balancers import schemes
 ROOT = Path(__file__).parents[2]
 # MPTCP is a transport: scenarios name it under `transport.kind`.
 LOAD_BALANCERS = sum(1 for one in schemes() if one.name != "mptcp")
-NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+]
 
 
 def kinds_of_fabric() -> int:

@@ -289,6 +289,7 @@ def test_paths_of_dragonflies_and_planes_are_the_cheapest(browser: Browser, file
     random = np.random.default_rng(3)
     for keys in (
         'kind = "dragonfly"\nrouters_per_group = 2\nglobal_links_per_router = 1\nhosts_per_router = 1',
+        'kind = "slim-fly"\nq = 3\nhosts_per_router = 1',
         'kind = "multi-plane"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2',
     ):
         fabric = _core.Fabric(f"[fabric]\n{keys}", "fabric.toml").topology()

@@ -34,6 +34,8 @@ pub mod saps;
 pub mod tables;
 pub mod tdlb;
 pub mod uec;
+pub mod ugal;
+pub mod valiant;
 pub mod vms;
 pub mod wino;
 

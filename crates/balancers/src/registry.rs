@@ -7,7 +7,7 @@ use crate::load_balancer::Scheme;
 use crate::tables::TABLES;
 use crate::{
     ars, clove, conga, conweave, dbb, explicit, flowbender, flowcut, glb, hermes, hula, ideal, luopan,
-    mp_rdma, mrc, omniscient, plb, presto, random_path, reps, saps, tdlb, uec, vms, wino,
+    mp_rdma, mrc, omniscient, plb, presto, random_path, reps, saps, tdlb, uec, ugal, valiant, vms, wino,
 };
 use anabranch_plan::Weighing;
 
@@ -21,6 +21,9 @@ static SCHEMES: &[&Descriptor] = &[
     &luopan::LUOPAN,
     &omniscient::OMNISCIENT,
     &random_path::RANDOM_PATH,
+    &valiant::VALIANT,
+    &ugal::UGAL_L,
+    &ugal::UGAL_G,
     &tdlb::TDLB,
     &hula::HULA,
     &conweave::CONWEAVE,

@@ -213,7 +213,7 @@ impl Task<'_> {
         self.run(switches, Some(hosts))
     }
 
-    fn table<S: Planned>(self, parameters: S::Parameters) -> TableBalancer<S> {
+    pub(crate) fn table<S: Planned>(self, parameters: S::Parameters) -> TableBalancer<S> {
         let settings = self.settings;
         TableBalancer::new(parameters, settings.balancing.granularity, &self.salts(), settings.seed)
     }

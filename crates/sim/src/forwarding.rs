@@ -106,6 +106,7 @@ impl<B: SwitchBalancer> Forwarding<B> {
                 Route::Tables => {}
             }
         }
+        let leaf = if B::DETOURS { self.balancer.towards(switch, leaf, id, network) } else { leaf };
         let part = self.table.parts.flat()[(row.at + leaf) as usize];
         let Members { group, first, len, alive } = self.table.groups[(row.first + part) as usize];
         if !alive {

@@ -404,6 +404,7 @@ FABRICS = {
     "dual ToR": 'kind = "clos"\nlinks_per_host = 2',
     "rails": 'kind = "rail-optimised"\nsegments = 2\nservers_per_segment = 3\naccelerators_per_server = 2',
     "planes": 'kind = "multi-plane"',
+    "Slim Fly": 'kind = "slim-fly"\nq = 3\nhosts_per_router = 1',
 }
 
 
@@ -415,6 +416,7 @@ def test_a_fabric_that_is_written_is_read_as_the_same(kind: str, file: str, shap
         f'[fabric]\n{shape}\nhost_link = {{ rate = "25 Gbps", delay = "1.5 ns" }}\n{traffic}'
     )
     assert anabranch("show", "one.toml", "--out", file, cwd=tmp_path).returncode == 0
+    assert sources.kind_of(tmp_path / file, (tmp_path / file).read_text()) == kind
     (tmp_path / "two.toml").write_text(f'[fabric]\nkind = "{kind}"\nfile = "{file}"\n{traffic}')
     one, two = (load(tmp_path / name).topology() for name in ("one.toml", "two.toml"))
     assert (one["named_hosts"], one["accelerators"]) == (two["named_hosts"], two["accelerators"])

@@ -38,6 +38,7 @@ FABRICS: list[dict[str, Any]] = [
     {"kind": "dumbbell", "hosts_per_side": 3},
     {"kind": "multi-plane", "planes": 2, "leaves": 2, "spines": 1, "hosts_per_leaf": 2},
     {"kind": "dragonfly", "routers_per_group": 2, "global_links_per_router": 1, "hosts_per_router": 1},
+    {"kind": "slim-fly", "q": 3, "hosts_per_router": 1},
     {"kind": "rail-optimised", "segments": 1, "servers_per_segment": 2, "accelerators_per_server": 2, "spines": 1},
 ]
 TRANSPORTS: list[dict[str, Any]] = [

@@ -149,6 +149,8 @@ def test_fabrics_of_accelerators_have_the_paths_of_their_papers() -> None:
     # 36 routers of a dragonfly (Kim et al., ISCA 2008): one minimal path, of 3 links at most. A router has 3 neighbours
     # in its group and 2 outside, with 3 behind each of the latter, and 2 behind each of the former.
     assert paths('kind = "dragonfly"') == {(1, 1): 36 * 5, (2, 1): 36 * (6 + 6), (3, 1): 36 * 18}
+    # Hoffman and Singleton's graph: 7 neighbours, all others two links away by one path.
+    assert paths('kind = "slim-fly"\nhosts_per_router = 1') == {(1, 1): 50 * 7, (2, 1): 50 * 42}
     # Network cards, each linked to a leaf of each of 3 planes, which have 2 spines each.
     planes = 'kind = "multi-plane"\nplanes = 3\nleaves = 2\nspines = 2\nhosts_per_leaf = 2'
     assert paths(planes) == {(2, 3): 4, (4, 6): 8}

@@ -9,6 +9,7 @@ mod hosts;
 mod leaf_spine;
 mod multi_plane;
 mod rail_optimised;
+mod slim_fly;
 mod vl2;
 
 pub(crate) use builder::Builder;
@@ -20,6 +21,7 @@ pub use fat_tree::FatTree;
 pub use leaf_spine::LeafSpine;
 pub use multi_plane::MultiPlane;
 pub use rail_optimised::RailOptimised;
+pub use slim_fly::SlimFly;
 pub use vl2::Vl2;
 
 #[cfg(test)]

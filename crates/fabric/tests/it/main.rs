@@ -11,3 +11,4 @@ mod multi_plane;
 mod next_hops;
 mod plain_topologies;
 mod rail_optimised;
+mod slim_fly;

@@ -9,7 +9,7 @@ use crate::section::kinds::{Kind, defaults, names};
 use crate::section::switch::SwitchSetting;
 use crate::section::{graph, link, switch};
 use anabranch_fabric::topology::{
-    Clos, Dragonfly, Dumbbell, FatTree, LeafSpine, LinkSettings, MultiPlane, RailOptimised, Vl2,
+    Clos, Dragonfly, Dumbbell, FatTree, LeafSpine, LinkSettings, MultiPlane, RailOptimised, SlimFly, Vl2,
 };
 use anabranch_fabric::topology_file::Format;
 use anabranch_fabric::{Change, Fabric, What};
@@ -36,6 +36,8 @@ pub enum Shape {
     MultiPlane(MultiPlane),
     /// Groups of routers, all joined.
     Dragonfly(Dragonfly),
+    /// Routers of diameter 2.
+    SlimFly(SlimFly),
     /// Any nodes and links.
     Graph(GraphSetting),
     /// Nodes and links from a file of another program; links are as written here where the file does not say otherwise.
@@ -52,7 +54,7 @@ pub(crate) struct Built {
 }
 
 /// Kinds of fabric.
-const DEFAULTS: [Kind<Shape>; 12] = [
+const DEFAULTS: [Kind<Shape>; 13] = [
     ("leaf-spine", || Shape::LeafSpine(LeafSpine::default())),
     ("fat-tree", || Shape::FatTree(FatTree::default())),
     ("clos", || Shape::Clos(Clos::default())),
@@ -61,6 +63,7 @@ const DEFAULTS: [Kind<Shape>; 12] = [
     ("rail-optimised", || Shape::RailOptimised(RailOptimised::default())),
     ("multi-plane", || Shape::MultiPlane(MultiPlane::default())),
     ("dragonfly", || Shape::Dragonfly(Dragonfly::default())),
+    ("slim-fly", || Shape::SlimFly(SlimFly::default())),
     ("graph", || Shape::Graph(GraphSetting::default())),
     ("graphml", || Shape::of_file(Format::GraphMl)),
     ("ns3", || Shape::of_file(Format::Ns3)),
@@ -90,6 +93,7 @@ impl Shape {
             Self::RailOptimised(_) => "rail-optimised",
             Self::MultiPlane(_) => "multi-plane",
             Self::Dragonfly(_) => "dragonfly",
+            Self::SlimFly(_) => "slim-fly",
             Self::Graph(_) => "graph",
             Self::File(Format::GraphMl, ..) => "graphml",
             Self::File(Format::Ns3, ..) => "ns3",
@@ -109,6 +113,7 @@ impl Shape {
             Self::RailOptimised(shape) => shape.build(),
             Self::MultiPlane(shape) => shape.build(),
             Self::Dragonfly(shape) => shape.build(),
+            Self::SlimFly(shape) => shape.build(),
             Self::Graph(shape) => shape.build(),
             Self::File(format, file, defaults) => {
                 let content = file::content(file, "file", origin, files)?;
@@ -145,7 +150,7 @@ pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Optio
         &mut kind,
         "What is built: every leaf linked to every spine; the k-ary fat-tree; three tiers of any sizes; VL2; two \
          switches and one link; servers of accelerators, each with a leaf (rail) of its own; planes that meet in the \
-         hosts' network cards; groups of routers, all joined; nodes and links as listed here, or in a file: GraphML, of ns-3's RDMA simulators (HPCC, \
+         hosts' network cards; groups of routers, all joined; Slim Fly's routers, two links apart; nodes and links as listed here, or in a file: GraphML, of ns-3's RDMA simulators (HPCC, \
          ConWeave, ASTRA-sim, SimAI), or of htsim.",
     );
     if kind != shape.kind() {
@@ -166,6 +171,7 @@ pub(crate) fn visit(form: &mut impl Form, shape: &mut Shape, setting: &mut Optio
         Shape::RailOptimised(shape) => sizes::rail_optimised(form, shape, link),
         Shape::MultiPlane(shape) => sizes::multi_plane(form, shape, link),
         Shape::Dragonfly(shape) => sizes::dragonfly(form, shape, link),
+        Shape::SlimFly(shape) => sizes::slim_fly(form, shape, link),
         Shape::Graph(shape) => graph::visit(form, shape, link),
         Shape::File(_, file, defaults) => {
             file::visit(form, file, FILE);

@@ -23,6 +23,7 @@ const CHOICES: &[(&str, &[&str])] = &[
             "rail-optimised",
             "multi-plane",
             "dragonfly",
+            "slim-fly",
             "graph",
             "graphml",
             "ns3",

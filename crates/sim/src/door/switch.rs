@@ -69,6 +69,8 @@ pub trait SwitchBalancer {
     const PROBES: bool = false;
     /// Whether [`Self::route`] is asked before the tables of routing.
     const ROUTES: bool = false;
+    /// Whether [`Self::towards`] is to be called.
+    const DETOURS: bool = false;
 
     /// Whether [`Self::choose`] depends on packets by [`Network::selection_hash`] alone, so that switches can be configured
     /// to hash header fields.
@@ -93,6 +95,12 @@ pub trait SwitchBalancer {
     /// Where the packet `id` goes at a switch that is not the leaf of its host, by the route that it carries.
     fn route(&mut self, _switch: u32, _id: PacketId, _network: &mut Network) -> Route {
         Route::Tables
+    }
+
+    /// The leaf to which `switch` forwards the packet `id` by a shortest path: `leaf`, where its destination is, or one on a
+    /// detour. Asked at every switch but the destination's leaf, and never answered with the switch itself.
+    fn towards(&mut self, _switch: u32, leaf: u32, _id: PacketId, _network: &mut Network) -> u32 {
+        leaf
     }
 
     /// The run begins: set the timers of `switch`. Called for every switch in turn.

@@ -15,6 +15,7 @@ trait DynSwitchBalancer {
     fn retire(&mut self, group: u32);
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice;
     fn route(&mut self, switch: u32, id: PacketId, network: &mut Network) -> Route;
+    fn towards(&mut self, switch: u32, leaf: u32, id: PacketId, network: &mut Network) -> u32;
     fn begin(&mut self, switch: u32, network: &mut Network);
     fn depart(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network);
     fn deliver(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) -> bool;
@@ -44,6 +45,10 @@ impl<B: SwitchBalancer> DynSwitchBalancer for B {
 
     fn route(&mut self, switch: u32, id: PacketId, network: &mut Network) -> Route {
         if B::ROUTES { SwitchBalancer::route(self, switch, id, network) } else { Route::Tables }
+    }
+
+    fn towards(&mut self, switch: u32, leaf: u32, id: PacketId, network: &mut Network) -> u32 {
+        if B::DETOURS { SwitchBalancer::towards(self, switch, leaf, id, network) } else { leaf }
     }
 
     fn begin(&mut self, switch: u32, network: &mut Network) {
@@ -137,6 +142,7 @@ impl SwitchBalancer for PartitionedSwitches<'_> {
     const DELIVERS: bool = true;
     const PROBES: bool = true;
     const ROUTES: bool = true;
+    const DETOURS: bool = true;
 
     fn hashes_headers(&self) -> bool {
         self.parts.iter().all(|part| part.balancer.hashes_headers())
@@ -167,6 +173,10 @@ impl SwitchBalancer for PartitionedSwitches<'_> {
 
     fn route(&mut self, switch: u32, id: PacketId, network: &mut Network) -> Route {
         self.part(switch).call(network, |balancer, network| balancer.route(switch, id, network))
+    }
+
+    fn towards(&mut self, switch: u32, leaf: u32, id: PacketId, network: &mut Network) -> u32 {
+        self.part(switch).call(network, |balancer, network| balancer.towards(switch, leaf, id, network))
     }
 
     fn begin(&mut self, switch: u32, network: &mut Network) {

@@ -23,7 +23,7 @@ BY_SUFFIX = {
     ".cm": "htsim-flows",
 }
 TOPOLOGIES = ("ns3", "htsim", "graphml", "gml", "dot", "node-link", "containerlab")
-RATE = re.compile(r"\d+(\.\d+)?[kKMGT]b(ps|/s)")
+RATE = re.compile(r"\d+(\.\d+)?[kKMGT]?b(ps|/s)")
 FOLDERS_DEEP = 3
 FILES_MOST = 2000
 """Most files that are looked at in a folder, so that `/` is not read whole."""

@@ -38,6 +38,7 @@ class Fabric(Table):
         "rail-optimised",
         "multi-plane",
         "dragonfly",
+        "slim-fly",
         "graph",
         "graphml",
         "ns3",
@@ -73,6 +74,8 @@ class Fabric(Table):
     groups: int
     local_link: FabricLocalLink
     global_link: FabricGlobalLink
+    q: int
+    router_link: FabricRouterLink
     node: Tables[FabricNode]
     edge: Tables[FabricEdge]
     file: str
@@ -154,6 +157,16 @@ class FabricGlobalLink(Table):
     """Links between groups; keys as below `link`."""
 
     PATH: ClassVar[str] = "fabric.global_link"
+    rate: str
+    delay: str
+    buffer: Any
+    ecn: Any
+
+
+class FabricRouterLink(Table):
+    """Links between routers; keys as below `link`."""
+
+    PATH: ClassVar[str] = "fabric.router_link"
     rate: str
     delay: str
     buffer: Any
@@ -293,6 +306,9 @@ class Routing(Table):
         "luopan",
         "omniscient",
         "random-path",
+        "valiant",
+        "ugal-l",
+        "ugal-g",
         "tdlb",
         "hula",
         "conweave",
@@ -392,6 +408,7 @@ class RoutingScheme(Table):
     probe: str
     cell: str
     flow_idle: str
+    detours: int
     detect: Literal["uplink", "lasthop", "both", "nowhere"]
     phi: str
     delay_factor: float

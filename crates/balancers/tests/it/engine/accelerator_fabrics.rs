@@ -277,6 +277,14 @@ fn every_load_balancer_runs_on_each_or_says_what_it_needs() {
             }
         }
     }
-    let expected = [("planes", "conga"), ("dual", "conga"), ("dragonfly", "conga"), ("dragonfly", "hula")];
-    assert_eq!(refusals, expected);
+    let detours = |name: &'static str| ["valiant", "ugal-l", "ugal-g"].map(|balancer| (name, balancer));
+    let expected = [
+        &detours("rails")[..],
+        &[("planes", "conga")],
+        &detours("planes"),
+        &[("dual", "conga")],
+        &detours("dual"),
+        &[("dragonfly", "conga"), ("dragonfly", "hula")],
+    ];
+    assert_eq!(refusals, expected.concat());
 }

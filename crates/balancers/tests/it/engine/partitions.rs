@@ -5,7 +5,7 @@
 
 use super::setup::*;
 use anabranch_balancers::{Descriptor, Elsewhere, Settings, Task, registry};
-use anabranch_fabric::topology::{FatTree, LeafSpine, LinkSettings};
+use anabranch_fabric::topology::{Dragonfly, FatTree, LeafSpine, LinkSettings};
 use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Outcome, Partition, Progress};
@@ -32,6 +32,11 @@ fn leaf_spine() -> Fabric {
 
 fn fat_tree() -> Fabric {
     FatTree { k: 4, host_link: link(), uplink: link(), ..FatTree::default() }.build().unwrap()
+}
+
+fn dragonfly() -> Fabric {
+    let (host_link, local_link, global_link) = (link(), link(), link());
+    Dragonfly { groups: 4, host_link, local_link, global_link, ..Dragonfly::default() }.build().unwrap()
 }
 
 fn switches(fabric: &Fabric) -> u32 {
@@ -160,7 +165,8 @@ fn keeps_to_itself(descriptor: &Descriptor) -> bool {
 fn state_belongs_to_a_switch_or_a_host() {
     let fabric = leaf_spine();
     let (count, differing) = compare(&fabric, &[apart(&fabric), by_lot(&fabric, 1, 3)], keeps_to_itself);
-    assert_eq!(count, registry::all().filter(|descriptor| keeps_to_itself(descriptor)).count());
+    // All but those that need links between leaves.
+    assert_eq!(count, registry::all().filter(|descriptor| keeps_to_itself(descriptor)).count() - 2);
     assert!(differing.is_empty(), "{differing:#?}");
 }
 
@@ -168,8 +174,17 @@ fn state_belongs_to_a_switch_or_a_host() {
 fn state_belongs_to_a_switch_of_any_tier() {
     let fabric = fat_tree();
     let (count, differing) = compare(&fabric, &[apart(&fabric)], keeps_to_itself);
-    // All but those of two tiers.
-    assert!(count + 2 >= registry::all().filter(|descriptor| keeps_to_itself(descriptor)).count(), "{count}");
+    // All but those of two tiers, and those that need links between leaves.
+    assert!(count + 4 >= registry::all().filter(|descriptor| keeps_to_itself(descriptor)).count(), "{count}");
+    assert!(differing.is_empty(), "{differing:#?}");
+}
+
+#[test]
+fn state_belongs_to_a_router_of_a_dragonfly() {
+    let fabric = dragonfly();
+    let detours = |descriptor: &Descriptor| ["valiant", "ugal-l"].contains(&descriptor.name);
+    let (count, differing) = compare(&fabric, &[apart(&fabric), by_lot(&fabric, 1, 3)], detours);
+    assert_eq!(count, 2);
     assert!(differing.is_empty(), "{differing:#?}");
 }
 

@@ -4,7 +4,7 @@ use super::Framing;
 use crate::dice::{Dice, quoted, rate, size, time};
 use crate::draft::{Draft, Table};
 
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "leaf-spine",
     "fat-tree",
     "clos",
@@ -17,6 +17,7 @@ const KINDS: [&str; 12] = [
     "rail-optimised",
     "ns3",
     "htsim",
+    "slim-fly",
 ];
 const PRESETS: [&str; 3] = ["lossy", "lossless-roce", "uec-trimming"];
 /// GraphML files of this repository's tests.
@@ -32,7 +33,8 @@ pub(super) const LEAST_BPS: u64 = 64_000;
 pub(super) const MOST_BPS: u64 = 100_000_000_000_000;
 
 pub(super) fn draw(dice: &mut Dice, framing: Framing, calm: bool, draft: &mut Draft) {
-    let kind = KINDS[[0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 8, 9, 9, 10, 11][dice.below(20) as usize]];
+    let kind =
+        KINDS[[0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 8, 9, 9, 10, 11, 12][dice.below(21) as usize]];
     let base_bps = if calm && dice.chance(0.7) { dice.pick(&NICE_BPS) } else { some_rate(dice) };
     let mut table = Table::new("[fabric]");
     table.set("kind", quoted(kind));
@@ -73,12 +75,14 @@ pub(super) fn draw(dice: &mut Dice, framing: Framing, calm: bool, draft: &mut Dr
             &[("routers_per_group", 1, 3), ("global_links_per_router", 1, 2), ("hosts_per_router", 1, 3)],
             &["host_link", "local_link", "global_link"],
         ),
+        "slim-fly" => (&[("hosts_per_router", 1, 2)], &["host_link", "router_link"]),
         _ => (&[], &[]),
     };
     match kind {
         "fat-tree" => table.set("k", dice.pick(&["2", "4", "4"])),
         "vl2" => table.set("aggregations", dice.pick(&["2", "4", "6"])),
         "dragonfly" if dice.chance(0.5) => table.set("groups", dice.between(1, 3).to_string()),
+        "slim-fly" => table.set("q", dice.pick(&["3", "3", "5"])),
         "graphml" => table.set("file", quoted(dice.pick(&FILES))),
         "ns3" => table.set("file", quoted("crates/fabric/tests/topologies/servers.txt")),
         "htsim" => table.set("file", quoted("crates/fabric/tests/topologies/three-tiers.topo")),

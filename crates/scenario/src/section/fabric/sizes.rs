@@ -2,7 +2,7 @@
 
 use crate::section::link;
 use anabranch_fabric::topology::{
-    Clos, Dragonfly, Dumbbell, FatTree, LeafSpine, LinkSettings, MultiPlane, RailOptimised, Vl2,
+    Clos, Dragonfly, Dumbbell, FatTree, LeafSpine, LinkSettings, MultiPlane, RailOptimised, SlimFly, Vl2,
 };
 use anabranch_form::Form;
 use anabranch_form::unit::Count;
@@ -11,6 +11,7 @@ use anabranch_form::unit::Count;
 const MANY: Count = Count { least: 1, most: 65_536 };
 
 const HOST_LINK: &str = "Links between hosts and leaves; keys as below `link`.";
+const ROUTER_HOST_LINK: &str = "Links between hosts and routers; keys as below `link`.";
 const UPLINK: &str = "Links between switches; keys as below `link`.";
 
 fn hosts_per_leaf(form: &mut impl Form, hosts: &mut u32) {
@@ -182,9 +183,31 @@ pub(super) fn dragonfly(form: &mut impl Form, shape: &mut Dragonfly, default: Li
     let local = "Links between the routers of a group; keys as below `link`.";
     let global = "Links between groups; keys as below `link`.";
     let tiers = [
-        ("host_link", &mut shape.host_link, "Links between hosts and routers; keys as below `link`."),
+        ("host_link", &mut shape.host_link, ROUTER_HOST_LINK),
         ("local_link", &mut shape.local_link, local),
         ("global_link", &mut shape.global_link, global),
+    ];
+    link::visit_tiers(form, default, tiers);
+}
+
+pub(super) fn slim_fly(form: &mut impl Form, shape: &mut SlimFly, default: LinkSettings) {
+    form.key(
+        "q",
+        MANY,
+        &mut shape.q,
+        "Order of the field, an odd prime: 2 q^2 routers, each with (3 q - 1) / 2 links to others where q = 4 w + 1, and \
+         (3 q + 1) / 2 where q = 4 w - 1.",
+    );
+    shape.hosts_per_router = shape.hosts_of_router();
+    form.key(
+        "hosts_per_router",
+        MANY,
+        &mut shape.hosts_per_router,
+        "Hosts of each router; half of its links to others, rounded up, where it is not given, `p` of the paper.",
+    );
+    let tiers = [
+        ("host_link", &mut shape.host_link, ROUTER_HOST_LINK),
+        ("router_link", &mut shape.router_link, "Links between routers; keys as below `link`."),
     ];
     link::visit_tiers(form, default, tiers);
 }
