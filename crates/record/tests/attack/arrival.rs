@@ -64,14 +64,16 @@ fn streams(settings: &Settings) -> impl Iterator<Item = &Tcp> {
     settings.transports.iter().filter_map(Transport::tcp)
 }
 
-/// Longest time that a packet may take: everything else is before it, on the slowest link that ever exists.
+/// Longest time that a packet may take: everything else is before it, on the slowest link that ever exists, and it is stored on
+/// twenty links there and back.
 pub(crate) fn wait_ps(fabric: &Fabric, settings: &Settings, flows: &[Flow]) -> u128 {
     let changed = settings.changes.iter().filter_map(|change| match change.what {
         What::PortRate(_, rate) => Some(rate),
         _ => None,
     });
     let slowest = fabric.ports().iter().map(|port| port.rate).chain(changed).min();
-    let wire: u64 = flows.iter().map(|flow| 2 * wire_bytes(settings, flow) + 4000).sum();
+    let stored = 20 * u64::from(settings.framing.frame_bytes(settings.framing.payload_bytes_max));
+    let wire = stored + flows.iter().map(|flow| 2 * wire_bytes(settings, flow) + 4000).sum::<u64>();
     let sent_ps = slowest.map_or(0, |rate| u128::from(rate.serialization().bytes_ps(wire)));
     let signal_ps: u128 = fabric.ports().iter().map(|port| u128::from(port.delay_ps)).max().unwrap_or(0) * 20;
     let hold_ps = streams(settings).map(|tcp| match tcp.reorder {

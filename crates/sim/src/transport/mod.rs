@@ -139,10 +139,10 @@ impl Transport {
 
     /// Most connections that one flow has.
     pub(crate) fn connections_max(&self) -> u8 {
-        match self {
-            Self::Mptcp(mptcp) => mptcp.subflows,
-            _ => self.queue_pairs().map_or(1, |pairs| pairs.count),
+        if let Self::Mptcp(mptcp) = self {
+            return mptcp.subflows;
         }
+        self.queue_pairs().map_or(1, |pairs| pairs.count)
     }
 
     /// Whether two hosts keep their connections from flow to flow.
