@@ -12,7 +12,7 @@ import pytest
 import anabranch as ab
 from anabranch.files.units import duration
 from anabranch.report.page.material import gather
-from anabranch.report.page.step_section import step_panels, step_section
+from anabranch.report.page.step_section import step_panels, step_paths, step_section
 from support.browser import need_browser, running
 from support.command import anabranch
 
@@ -71,6 +71,24 @@ def test_the_figure_has_every_step_of_every_run(two: list[ab.Run]) -> None:
     assert [moment.words for moment in panel.moments] == ["leaf0-spine0 down"]
     ideal = [run.steps.filter(pl.col("kind").cast(pl.String) == "step")["ideal_time_ns"].median() for run in two]
     assert panel.ideal_ns == min(ideal)  # type: ignore[type-var]
+
+
+def test_the_critical_path_of_the_longest_step_is_drawn_part_by_part(two: list[ab.Run]) -> None:
+    paths = step_paths([(run.scenario["routing"]["balance"], [run]) for run in two])
+    assert len(paths) == 2
+    for run, path in zip(two, paths, strict=True):
+        steps = run.steps.with_columns(pl.col("kind").cast(pl.String)).filter(pl.col("kind") == "step")
+        longest = steps.sort("time_ns", "step", descending=[True, False]).row(0, named=True)
+        assert path.title == f"{run.scenario['routing']['balance']}, job 0, step {longest['step']}"
+        assert path.parts == ["compute", "all-reduce"]
+        # A rank computes, maybe later than the first, and from there on the path has no gap. It is that of the job, and
+        # another rank's end of the step may come after it.
+        ((begin, computing),), messages = path.spans
+        assert begin >= 0.0
+        assert computing == pytest.approx(50_000)
+        assert messages[0][0] == pytest.approx(begin + 50_000)
+        assert begin + 50_000 + sum(length for _, length in messages) == pytest.approx(sum(messages[-1]))
+        assert sum(messages[-1]) <= longest["time_ns"]
 
 
 def test_steps_are_those_of_all_seeds(two: list[ab.Run], tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ fn columns(
         column(
             "ideal_fct_ns",
             "The same flow alone on the fabric as built: all frames sent at once, over all shortest paths together. No load \
-             balancer can be faster, unless a link becomes faster than built or a failure opens longer paths of faster \
+             balancer can be faster, unless a link becomes faster than built or a failure opens, or the balancer takes, longer paths of faster \
              links.",
             Values::F64(ideal.iter().map(|&ps| ns(ps)).collect()),
         ),

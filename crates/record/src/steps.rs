@@ -265,6 +265,12 @@ impl Job<'_> {
         end_ps - start_ps
     }
 
+    /// Name of a node's part.
+    fn part(&self, node: NodeId) -> &'static str {
+        let graph = &self.placed.graph;
+        kind(graph, graph.node(node).part as usize)
+    }
+
     fn is_message(&self, node: NodeId) -> bool {
         matches!(self.placed.graph.node(node).act, Act::Send { .. })
     }
@@ -417,6 +423,11 @@ pub fn critical_columns(jobs: &[Job<'_>]) -> Vec<Column> {
             "kind",
             "What stands on the path: a `message`, `compute`, or a `wait` for a start.",
             Values::Word(nodes.iter().map(|&(_, job, node)| word(job, node)).collect()),
+        ),
+        column(
+            "part",
+            "Part of the step that it belongs to, as in `kind` of `steps.parquet`.",
+            Values::Word(nodes.iter().map(|&(_, job, node)| job.part(node)).collect()),
         ),
         column(
             "rank",

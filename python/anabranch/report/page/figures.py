@@ -14,8 +14,16 @@ from matplotlib.figure import Figure
 
 from anabranch.report.page.explore import traces
 from anabranch.report.page.material import Group, Material
-from anabranch.report.page.step_section import shown, step_panels
-from anabranch.report.plot import class_ranges, distribution, fabric, load_curves, slowdown_sizes, step_times
+from anabranch.report.page.step_section import shown, step_panels, step_paths
+from anabranch.report.plot import (
+    class_ranges,
+    critical_path,
+    distribution,
+    fabric,
+    load_curves,
+    slowdown_sizes,
+    step_times,
+)
 from anabranch.report.plot import traces as trace_figure
 from anabranch.report.plot.series import Series
 from anabranch.simulate.stats.lazily import collected
@@ -41,8 +49,8 @@ TRACES = {
     "rates": ("Rates", "allowed rate, Gbps", 1e9),
 }
 """Heading, unit and its size of each kind of traces."""
-STEPS = "steps"
-"""Name of the figure of steps, which stands in a section of its own."""
+STEPS = ("steps", "critical")
+"""Names of the figures of steps, which stand in a section of their own."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,10 @@ def draw(
     """
     with_steps = shown(material)
     if with_steps:
-        yield Drawn(STEPS, "Steps", "Step times", step_times.draw(step_panels(with_steps)))
+        yield Drawn(STEPS[0], "Steps", "Step times", step_times.draw(step_panels(with_steps)))
+        if paths := step_paths(with_steps):
+            caption = "Critical path of the longest step, part by part"
+            yield Drawn(STEPS[1], "", caption, critical_path.draw(paths))
     if material.study is not None and material.study.swept_axis is not None:
         heading = f"Against {short(material.study.swept_axis)}"
         for measure in dict.fromkeys(one.measure for one in criteria):

@@ -56,9 +56,9 @@ def page(
         "comparison": _comparison(material, criteria),
         "summary": None if material.study is None else summary_rows(material.study, criteria),
         "steps": step_section(material),
-        "step_figures": [(drawn, svg(drawn.figure, drawn.caption)) for drawn in figures if drawn.name == STEPS],
+        "step_figures": [(drawn, svg(drawn.figure, drawn.caption)) for drawn in figures if drawn.name in STEPS],
         "figures": [
-            (drawn, svg(drawn.figure, drawn.caption or drawn.heading)) for drawn in figures if drawn.name != STEPS
+            (drawn, svg(drawn.figure, drawn.caption or drawn.heading)) for drawn in figures if drawn.name not in STEPS
         ],
         "loads": []
         if material.study

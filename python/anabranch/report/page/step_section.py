@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from anabranch.report.page.material import Material
+from anabranch.report.plot.critical_path import StepPath
 from anabranch.report.plot.step_times import JobPanel, Spans, Steps
 from anabranch.report.tables import interference_table
 from anabranch.report.tables.requests_table import REQUESTS, request_rows
@@ -25,6 +26,8 @@ from anabranch.simulate.runs.interference import noted
 from anabranch.simulate.runs.results import Run
 from anabranch.simulate.stats.moments import moments
 
+PATHS = 8
+"""Most critical paths in the figure."""
 LONGEST = 50
 """Most steps of a run in the table of what held them."""
 
@@ -132,6 +135,29 @@ def step_panels(series: list[tuple[str, list[Run]]]) -> list[JobPanel]:
         ideal_ns = float(min(known)) if known else None
         panels.append(JobPanel(f"job {job}: {_parts(each[0][1][0], job)}", of_series, ideal_ns, common))
     return panels
+
+
+def step_paths(series: list[tuple[str, list[Run]]]) -> list[StepPath]:
+    """Critical path of the longest step of each job, in the first run of each series; of `PATHS` at most."""
+    paths = []
+    for label, (run, *_) in series:
+        critical = run.critical
+        # Runs of earlier versions do not say which part a node is of.
+        if "part" not in critical.columns:
+            continue
+        ended = run.steps.filter((pl.col("kind").cast(pl.String) == "step") & pl.col("time_ns").is_not_null())
+        longest = ended.sort("time_ns", "step", descending=[True, False]).unique("job", keep="first").sort("job")
+        for step in longest.rows(named=True):
+            mine = critical.filter((pl.col("job") == step["job"]) & (pl.col("step") == step["step"])).sort("start_ns")
+            mine = mine.with_columns(pl.col("part").cast(pl.String), begin=pl.col("start_ns") - step["start_ns"])
+            spans = {
+                part: [(begin, end - start) for begin, start, end in of.select("begin", "start_ns", "end_ns").rows()]
+                for (part,), of in mine.partition_by("part", as_dict=True, maintain_order=True).items()
+            }
+            words = [label] if len(series) > 1 else []
+            title = ", ".join([*words, f"job {step['job']}, step {step['step']}"])
+            paths.append(StepPath(title, list(spans), list(spans.values())))
+    return [path for path in paths if len(path.parts) > 1][:PATHS]
 
 
 def _parts(steps: pl.DataFrame, job: int) -> str:
