@@ -140,9 +140,9 @@ impl Transport {
     /// Most connections that one flow has.
     pub(crate) fn connections_max(&self) -> u8 {
         if let Self::Mptcp(mptcp) = self {
-            return mptcp.subflows;
+            return mptcp.subflows.max(1);
         }
-        self.queue_pairs().map_or(1, |pairs| pairs.count)
+        self.queue_pairs().map_or(1, |pairs| pairs.count.max(1))
     }
 
     /// Whether two hosts keep their connections from flow to flow.

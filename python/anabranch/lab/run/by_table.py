@@ -14,8 +14,8 @@ from anabranch import _core
 from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.load_balancers import LoadBalancer, schemes
 
-BEFOREHAND = "beforehand"
-"""Who decides where no switch does."""
+EACH_SWITCH = "switches"
+"""Who decides by a table: not leaves, which choose by rules of their own, nor a plan made beforehand."""
 SCENARIO = """\
 [fabric]
 kind = "leaf-spine"
@@ -52,7 +52,7 @@ def by_table() -> dict[Table, tuple[LoadBalancer, ...]]:
     """Load balancers that are no more than a table at each switch, in the order of their list."""
     tables: dict[Table, tuple[LoadBalancer, ...]] = {}
     for balancer in schemes():
-        if balancer.setting != "routing.balance" or balancer.decided_by == BEFOREHAND:
+        if balancer.setting != "routing.balance" or balancer.decided_by != EACH_SWITCH:
             continue
         text = SCENARIO.format(name=balancer.name)
         routing = parse_toml(_core.Scenario(text, balancer.name).resolved_toml(), balancer.name)["routing"]

@@ -18,7 +18,7 @@ from anabranch.deploy.targets.ebpf.session.groups import without
 from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
 from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
-from anabranch.lab.run.by_table import BEFOREHAND, Table, balancer_of, by_table, table_of
+from anabranch.lab.run.by_table import EACH_SWITCH, Table, balancer_of, by_table, table_of
 from anabranch.lab.run.forwarding import AskedWeights, Switches, words_of
 from anabranch.lab.run.transport import time_ns
 from anabranch.lab.switches.ebpf import cycles
@@ -68,7 +68,7 @@ def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
         return _by_keys(balancer, routing)
     table, weights = table_of(routing), routing["weights"]
     program = _program(table)
-    if program is None or (balancer is not None and balancer.decided_by == BEFOREHAND):
+    if program is None or (balancer is not None and balancer.decided_by != EACH_SWITCH):
         _refuse(balancer, table)
     asked: AskedWeights = "equal" if table.table == UNIFORM else weights
     pause_ns = 0.0 if program.pause_s is None else time_ns(routing, "gap")

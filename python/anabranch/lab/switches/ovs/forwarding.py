@@ -17,7 +17,7 @@ from anabranch.deploy.targets.ovs.ownership import Ownership
 from anabranch.deploy.targets.ovs.session.keys import BridgeKeys
 from anabranch.files.errors import AnabranchError
 from anabranch.lab.fabric.topology import Lab
-from anabranch.lab.run.by_table import BEFOREHAND, Table, balancer_of, by_table, table_of
+from anabranch.lab.run.by_table import EACH_SWITCH, Table, balancer_of, by_table, table_of
 from anabranch.lab.run.forwarding import AskedWeights, Switches, words_of
 from anabranch.simulate.load_balancers import schemes
 
@@ -45,7 +45,7 @@ def choose(routing: Mapping[str, Any], recipe: str = "") -> Forwarding:
     """
     name, balancer = routing.get("balance", routing["table"]), balancer_of(routing)
     able = ", ".join(one.name for one in schemes() if one.runs.open_vswitch is not None)
-    if "scheme" in routing or (balancer is not None and balancer.decided_by == BEFOREHAND):
+    if "scheme" in routing or (balancer is not None and balancer.decided_by != EACH_SWITCH):
         raise AnabranchError(f"routing.balance: {name}: Open vSwitch has nothing that does it; a lab can do {able}")
     if routing["granularity"] != "flow":
         raise AnabranchError(
