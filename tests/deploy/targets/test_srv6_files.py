@@ -171,6 +171,18 @@ edge = [
             "257 in lowest terms, and next hops of Linux",
         ),
         (LEAF_SPINE, "", ("-o", "routing.delay=1"), "-o routing.delay: not used with explicit paths"),
+        (
+            LEAF_SPINE.replace("leaves = 3", "leaves = 4\nlinks_per_host = 2"),
+            "",
+            (),
+            "fabric.toml: fabric: nic0 joins several links of a host; give each host one link",
+        ),
+        (
+            '[fabric]\nkind = "rail-optimised"\n',
+            "",
+            (),
+            "fabric.toml: fabric: server0 joins several links of a host; give each host one link",
+        ),
     ],
 )
 def test_what_segments_cannot_say_is_refused(

@@ -436,6 +436,18 @@ def test_a_fabric_that_is_written_is_read_as_the_same(kind: str, file: str, shap
         assert counts[-1] == len(rest)
 
 
+def test_servers_that_simai_has_no_words_for_are_refused(tmp_path: Path) -> None:
+    nodes = ", ".join(f'{{ name = "up{number}", tier = "scale-up" }}' for number in range(3))
+    ends = [*(("a", f"up{number}") for number in range(3)), ("b", "up0"), ("a", "s"), ("b", "s")]
+    edges = ", ".join(f'{{ from = "{low}", to = "{high}" }}' for low, high in ends)
+    hosts = '{ name = "a", tier = "host" }, { name = "b", tier = "host" }'
+    (tmp_path / "one.toml").write_text(f'[fabric]\nkind = "graph"\nnode = [{hosts}, {nodes}]\nedge = [{edges}]\n')
+    refused = anabranch("show", "one.toml", "--out", "topology.txt", "-o", 'traffic.kind="once"', cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "out: servers of SimAI have as many accelerators each" in refused.stderr
+    assert not (tmp_path / "topology.txt").exists()
+
+
 def links(topology: dict[str, Any], kind: str) -> list[tuple[str, str, int, float]]:
     """Ports by their ends, with rate and delay: hosts by number, cards and scale-up ports by that of their host.
 

@@ -27,32 +27,31 @@ impl HostEnds {
     /// Deals each host's links to its two ends.
     pub(crate) fn of(graph: &Graph, is_host: &[bool]) -> Self {
         let is_scale_up = |node: u32| graph.nodes[node as usize].tier == Some(Tier::Server);
+        let other_end = |index: usize, host: u32| {
+            let link = &graph.links[index];
+            if link.a == host { link.b } else { link.a }
+        };
         let mut links = vec![[const { Vec::new() }; 2]; graph.nodes.len()];
         let mut groups = Groups::new(graph.nodes.len());
         for (index, link) in graph.links.iter().enumerate() {
             for (host, switch) in [(link.a, link.b), (link.b, link.a)] {
                 if is_host[host as usize] {
-                    links[host as usize][usize::from(is_scale_up(switch))].push(index);
+                    let [others, scale_up] = &mut links[host as usize];
+                    if is_scale_up(switch) {
+                        groups.join(switch, scale_up.first().map_or(switch, |&first| other_end(first, host)));
+                        scale_up.push(index);
+                    } else {
+                        others.push(index);
+                    }
                 }
             }
             if is_scale_up(link.a) && is_scale_up(link.b) {
                 groups.join(link.a, link.b);
             }
         }
-        let other_end = |index: usize, host: u32| {
-            let link = &graph.links[index];
-            if link.a == host { link.b } else { link.a }
-        };
         let mut numbers: HashMap<u32, u32> = HashMap::new();
         let (mut network, mut ports, mut servers) = (Vec::new(), Vec::new(), Vec::new());
-        let hosts = (0u32..).zip(&mut links).filter(|(node, _)| is_host[*node as usize]);
-        let hosts: Vec<_> = hosts.map(|(host, links)| (host, std::mem::take(links))).collect();
-        for (host, [_, scale_up]) in &hosts {
-            for pair in scale_up.windows(2) {
-                groups.join(other_end(pair[0], *host), other_end(pair[1], *host));
-            }
-        }
-        for (host, [others, scale_up]) in hosts {
+        for (host, [others, scale_up]) in (0..).zip(links).filter(|(node, _)| is_host[*node as usize]) {
             let name = graph.nodes[host as usize].name.clone();
             servers.push(scale_up.first().map(|&link| {
                 let next = numbers.len() as u32;

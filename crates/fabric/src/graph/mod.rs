@@ -46,12 +46,13 @@ impl Graph {
     /// and an aggregation otherwise. Hosts come first; they and the switches keep the graph's order.
     ///
     /// A host with several links, or with one to another host, gets a network card, a switch of tier [`Tier::Nic`], with a
-    /// port for each. Nothing passes through a host to another. Its links to switches of tier [`Tier::Server`] are those of its scale-up port, a host of its own behind all others; scale-up
-    /// switches that share hosts are of one server.
+    /// port for each. Nothing passes through a host to another. Its links to switches of tier [`Tier::Server`] are those of
+    /// its scale-up port, a host of its own behind all others; scale-up switches that share hosts are of one server.
     ///
     /// # Errors
     /// Refuses a graph without hosts, a host without a link, a link between hosts where no node has a tier, a scale-up
-    /// switch with a link to another switch, a node that is linked to itself or out of reach, two nodes of one name, and too many nodes.
+    /// switch with a link to another switch, a node that is linked to itself or out of reach, two nodes of one name, and too
+    /// many nodes.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         // Before anything else: of two nodes of one name, the links may all be one's.
         unique_names(self.nodes.iter().map(|node| node.name.as_str()))?;

@@ -44,7 +44,7 @@ def ns3_topology(topology: Mapping[str, Any]) -> str:
         links.append(f"{number[ends[0]]} {number[ends[1]]} {ports['rate_bps'][port]}bps {delay_ps}ps 0")
     counts = f"{len(number)} {len(switches)} {len(links)}"
     if scale_up:
-        size = len(hosts) // len(scale_up)
+        size = max(1, len(hosts) // len(scale_up))
         if [server_of.get(host) for host in hosts] != [[at // size] for at in range(len(hosts))]:
             problem = "out: servers of SimAI have as many accelerators each, one after the other, and a scale-up switch"
             raise AnabranchError(f"{problem}; write .graphml")

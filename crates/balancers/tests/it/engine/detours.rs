@@ -5,7 +5,10 @@
 use super::setup::*;
 use anabranch_balancers::{Balancing, Granularity, Settings, registry, simulate};
 use anabranch_fabric::topology::{Dragonfly, LinkSettings};
-use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, SharedBuffer, SwitchSettings, What};
+use anabranch_fabric::{
+    Buffer, Change, Fabric, Graph, GraphLink, GraphNode, Marking, Port, Rate, SharedBuffer, SwitchSettings,
+    Tier, What,
+};
 use anabranch_sim::{Class, Nic, Outcome, Progress};
 use anabranch_traffic::sizes::Sizes;
 use anabranch_traffic::workload::{Amount, Arrivals, Poisson};
@@ -279,4 +282,28 @@ fn a_fabric_without_links_between_leaves_is_refused() {
         let error = simulate(&fabric, &[flow(0, 2, 1000, 0)], &settings, &Progress::default()).unwrap_err();
         assert!(error.problem.contains(name) && error.hint.contains("dragonfly"), "{error}");
     }
+}
+
+/// Three routers, each linked to the others, a host on each and one on two of them: its network card is no router to take a
+/// detour by.
+#[test]
+fn detours_lead_by_no_network_card() {
+    let node = |(name, tier): (&str, Option<Tier>)| GraphNode { name: name.to_owned(), tier, pod: None };
+    let (host, router) = (Some(Tier::Host), Some(Tier::Leaf));
+    let nodes =
+        [("a", host), ("b", host), ("c", host), ("d", host), ("r0", router), ("r1", router), ("r2", router)];
+    let ends = [(0, 4), (1, 5), (2, 6), (3, 4), (3, 6), (4, 5), (5, 6), (6, 4)];
+    let settings_of = LinkSettings::default();
+    let links = ends.map(|(a, b)| GraphLink { a, b, settings: settings_of, back: None });
+    let fabric = Graph { nodes: nodes.map(node).to_vec(), links: links.to_vec() }.build().unwrap();
+    let flows: Vec<Flow> = (0..50).map(|number| flow(0, 1, PAYLOAD_BYTES, number * PS_PER_US)).collect();
+    let outcome = run_at(&fabric, &flows, "valiant", Granularity::Flow, LINK_BPS);
+    assert_eq!(outcome.totals.flows_finished, 50);
+    let sent = |from: &str, to: &str| -> u64 {
+        let name = |node: u32| fabric.nodes()[node as usize].name.as_str();
+        let is_it = |port: &Port| (name(port.from), name(port.to)) == (from, to);
+        let port = fabric.ports().iter().position(is_it).unwrap() as u32;
+        outcome.ports.iter().filter(|record| record.port == port).map(|record| record.sent_packets).sum()
+    };
+    assert_eq!((sent("r0", "d.nic"), sent("r0", "r2"), sent("r2", "r1")), (0, 50, 50));
 }

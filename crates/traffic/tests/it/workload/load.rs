@@ -2,6 +2,7 @@
 
 use super::setup::{PS_PER_S, at_ps, fat_tree, leaf_spine, load, poisson};
 use anabranch_fabric::capacity::Reference;
+use anabranch_fabric::topology::LeafSpine;
 use anabranch_fabric::{Fabric, Tier};
 use anabranch_traffic::load::Load;
 use anabranch_traffic::sizes::{Convention, Published, Sizes};
@@ -49,6 +50,8 @@ fn rates_are_those_of_the_literature() {
 #[test]
 fn the_reference_is_offered_what_was_asked() {
     let (flat, deep) = (leaf_spine(), fat_tree());
+    // Two racks of two leaves and eight hosts: 320 Gbit/s of hosts, 160 of uplinks.
+    let dual = LeafSpine { links_per_host: 2, ..LeafSpine::default() }.build().unwrap();
     for (fabric, pattern, reference, from, to, expected) in [
         (&flat, Pattern::RandomPairs, Reference::Uplink, Tier::Leaf, Tier::Spine, 0.6),
         (&flat, Pattern::InterRack, Reference::Uplink, Tier::Spine, Tier::Leaf, 0.6),
@@ -63,6 +66,11 @@ fn the_reference_is_offered_what_was_asked() {
         (&deep, Pattern::IntoPod(2), Reference::Uplink, Tier::Aggregation, Tier::Leaf, 0.15),
         // 12 of 14 destinations out of the rack are out of the pod.
         (&deep, Pattern::InterRack, Reference::Uplink, Tier::Aggregation, Tier::Spine, 0.6 * 12.0 / 14.0),
+        (&dual, Pattern::InterRack, Reference::Uplink, Tier::Leaf, Tier::Spine, 0.6),
+        (&dual, Pattern::RandomPairs, Reference::Uplink, Tier::Spine, Tier::Leaf, 0.6),
+        (&dual, Pattern::LeftToRight, Reference::Uplink, Tier::Leaf, Tier::Spine, 0.3),
+        (&dual, Pattern::InterRack, Reference::Uplink, Tier::Host, Tier::Nic, 0.3),
+        (&dual, Pattern::RandomPairs, Reference::Host, Tier::Leaf, Tier::Nic, 0.6),
         (&deep, Pattern::Stride(4), Reference::Uplink, Tier::Aggregation, Tier::Spine, 0.6),
     ] {
         let flows =

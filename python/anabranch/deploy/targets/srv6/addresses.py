@@ -20,6 +20,8 @@ SWITCHES_MAX = 0xDFFF
 """Most switches: segments from 0xe000 on are local by convention."""
 HOSTS = IPv6Network("fd00::/32")
 LINKS = IPv6Network("fd00:1::/32")
+WITHIN_HOSTS = ("nic", "server")
+"""Tiers of what stands within hosts of several links, and is no switch that has a segment."""
 ETHERNET_STEP = 4
 """SONiC names ports by their first lane: Ethernet0, Ethernet4, and so on, where ports have four."""
 
@@ -94,9 +96,9 @@ def read(text: str, file: str, topology: Topology) -> Addresses:
     if len(topology.switches) > SWITCHES_MAX:
         problem = f"{len(topology.switches)} switches, and segments tell {SWITCHES_MAX} apart"
         raise AnabranchError(f"{file}: fabric: {problem}; write a part of the fabric")
-    for host, ports in topology.leaf_of.items():
-        if len(ports) > 1:
-            raise AnabranchError(f"{file}: fabric: host {host} has {len(ports)} links; give each host one")
+    inner = next((node.name for node in topology.nodes if node.tier in WITHIN_HOSTS), None)
+    if inner is not None:
+        raise AnabranchError(f"{file}: fabric: {inner} joins several links of a host; give each host one link")
     given: dict[End, str] = {}
     named = Settings(file, "", parse_toml(text, file)).table("switch")
     for switch in topology.switches:
