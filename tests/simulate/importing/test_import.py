@@ -436,6 +436,14 @@ def test_a_fabric_that_is_written_is_read_as_the_same(kind: str, file: str, shap
         assert counts[-1] == len(rest)
 
 
+def test_costs_that_a_file_does_not_say_are_warned_of(tmp_path: Path) -> None:
+    for kind, warned in (("dragonfly", True), ("slim-fly", False)):
+        (tmp_path / "one.toml").write_text(f'[fabric]\nkind = "{kind}"\n[[traffic]]\nkind = "once"\n')
+        done = anabranch("show", "one.toml", "--out", "one.graphml", cwd=tmp_path)
+        assert done.returncode == 0
+        assert ("links of unlike costs to routing" in done.stderr) == warned
+
+
 def test_servers_that_simai_has_no_words_for_are_refused(tmp_path: Path) -> None:
     nodes = ", ".join(f'{{ name = "up{number}", tier = "scale-up" }}' for number in range(3))
     ends = [*(("a", f"up{number}") for number in range(3)), ("b", "up0"), ("a", "s"), ("b", "s")]

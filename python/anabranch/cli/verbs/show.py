@@ -66,6 +66,9 @@ def show(
         topology = loaded.topology()
         write_whole(out, ns3_topology(topology) if out.suffix == ".txt" else topology_graph(topology).graphml())
         typer.echo(f"written: {out}", err=settings or json == "-")
+        if set(topology["ports"]["cost"]) != {1}:
+            what = "links of unlike costs to routing, which the file does not say; read again, all cost the same"
+            typer.echo(f"warning: {what}", err=True)
     elif out is not None:
         from anabranch.report.plot.fabric import draw
         from anabranch.report.plot.style import save
