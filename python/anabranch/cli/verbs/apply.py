@@ -29,6 +29,14 @@ def apply(
             "--follow", help="Keep running, and mask paths whose link dies until it is back, where the target can."
         ),
     ] = False,
+    wait: Annotated[
+        bool,
+        typer.Option(
+            "--wait",
+            help="Return only when the switch splits as planned: a Linux kernel moves busy buckets later than it takes "
+            "the plan.",
+        ),
+    ] = False,
     json: Json = None,
 ) -> None:
     """Make a switch hold a plan, all of it or nothing.
@@ -43,8 +51,10 @@ def apply(
     if follow and (chosen.descriptor.follow is None or dry_run):
         able = " or ".join(name for name in TARGETS if target(name).descriptor.follow is not None)
         raise AnabranchError(f"follow: with --target {able}, and without --dry-run, only; leave it out")
+    if wait and dry_run:
+        raise AnabranchError("wait: with --dry-run there is nothing to wait for; leave one of them out")
     own = options.of(target_name)
-    outcome = verbs.apply(chosen, plan, own, dry_run=dry_run)
+    outcome = verbs.apply(chosen, plan, own, dry_run=dry_run, waits=wait)
     if json is not None:
         from anabranch.deploy.targets.plan.record import changes
         from anabranch.files.terminal.json_document import write_json

@@ -78,7 +78,16 @@ class Connection:
             pass
 
     def dump(self, message: Any, kind: int) -> list[Any]:
-        """Lists everything of a kind, as messages of the class of `message`.
+        """Lists everything of a kind, as messages of the class of `message`; raises as `dump_bytes`."""
+        listed = []
+        for data in self.dump_bytes(message, kind):
+            one = type(message)(data)
+            one.decode()
+            listed.append(one)
+        return listed
+
+    def dump_bytes(self, message: Any, kind: int) -> list[bytes]:
+        """Lists everything of a kind, as messages with their headers.
 
         Raises:
             KernelRefusedError: the kernel knows no such thing.
@@ -86,14 +95,9 @@ class Connection:
 
         """
         for _ in range(DUMP_ATTEMPTS):
-            messages, whole = [], True
-            for flags, data in self._exchange(message, kind, REQUEST | DUMP):
-                whole &= not flags & DUMP_INTERRUPTED
-                one = type(message)(data)
-                one.decode()
-                messages.append(one)
-            if whole:
-                return messages
+            answers = list(self._exchange(message, kind, REQUEST | DUMP))
+            if not any(flags & DUMP_INTERRUPTED for flags, _ in answers):
+                return [data for _, data in answers]
         raise AnabranchError("kernel: its tables change while they are read; try again when they are quiet")
 
     def _exchange(self, message: Any, kind: int, flags: int) -> Iterator[tuple[int, bytes]]:

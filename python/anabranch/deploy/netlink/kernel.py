@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Iterable
+from ipaddress import ip_address
 from typing import Any
 
-from anabranch.deploy.netlink.connection import CREATE, EXCLUSIVE, REPLACE, Connection, KernelRefusedError
+from anabranch.deploy.netlink.connection import (
+    CREATE,
+    EXCLUSIVE,
+    HEADER,
+    REPLACE,
+    Connection,
+    KernelRefusedError,
+    attributes,
+)
 from anabranch.deploy.netlink.message import (
     GROUP_ENTRY,
     GROUP_MPATH,
@@ -14,22 +24,29 @@ from anabranch.deploy.netlink.message import (
     RTM_DELNEXTHOP,
     RTM_DELROUTE,
     RTM_GETLINK,
+    RTM_GETNEIGH,
     RTM_GETNEXTHOP,
     RTM_GETNEXTHOPBUCKET,
     RTM_GETROUTE,
+    RTM_GETRULE,
+    RTM_NEWNEIGH,
     RTM_NEWNEXTHOP,
     RTM_NEWROUTE,
+    fibmsg,
     ifinfmsg,
+    ndmsg,
     nhmsg,
     rtmsg,
 )
 from anabranch.deploy.netlink.nexthop import (
+    Address,
     Device,
     Hop,
     Nexthop,
     NexthopGroup,
     Resilience,
     Route,
+    Rule,
     address_of,
     prefix_of,
 )
@@ -37,7 +54,12 @@ from anabranch.deploy.netlink.nexthop import (
 IFF_UP, IFF_LOWER_UP = 0x1, 0x10000
 FAMILIES = {4: int(socket.AF_INET), 6: int(socket.AF_INET6)}
 VERSIONS = {family: version for version, family in FAMILIES.items()}
-RTN_UNICAST = 1
+ROUTE = struct.Struct("=8BI")
+"""`struct rtmsg`: family, lengths of destination and source, ToS, table, protocol, scope, type, flags."""
+RTA_DST, RTA_PRIORITY, RTA_TABLE, RTA_NH_ID = 1, 6, 15, 30
+RTN_UNICAST, FR_ACT_TO_TBL = 1, 1
+NUD_INCOMPLETE, NUD_FAILED = 0x01, 0x20
+NTF_USE = 0x01
 TABLE_IN_ATTRIBUTE = 252
 """Table number in the header that refers to an attribute (RT_TABLE_COMPAT): the real one does not fit a byte."""
 NARROW_WEIGHT_MAX, WIDE_WEIGHT_MAX = 255, 65535
@@ -77,18 +99,55 @@ def routes(connection: Connection, protocol: int = 0) -> list[Route]:
     for version in FAMILIES:
         asked = rtmsg()
         asked["family"], asked["protocol"] = FAMILIES[version], protocol
-        for message in connection.dump(asked, RTM_GETROUTE):
-            packed = message.get_attr("RTA_DST") or bytes(4 if version == 4 else 16)
-            entries.append(
-                Route(
-                    prefix_of(bytes(packed), int(message["dst_len"])),
-                    int(message.get_attr("RTA_TABLE") or message["table"]),
-                    int(message.get_attr("RTA_PRIORITY") or 0),
-                    int(message.get_attr("RTA_NH_ID") or 0),
-                    int(message["protocol"]),
-                )
-            )
+        entries += [_route_of(data, version) for data in connection.dump_bytes(asked, RTM_GETROUTE)]
     return [route for route in entries if protocol in (0, route.protocol)]
+
+
+def _route_of(data: bytes, version: int) -> Route:
+    """A route from its message; by hand, for a router has hundreds of thousands of them."""
+    _, length, _, _, table, protocol, *_ = ROUTE.unpack_from(data, HEADER.size)
+    destination, metric, nexthop_id = bytes(4 if version == 4 else 16), 0, 0
+    for kind, value in attributes(data, HEADER.size + ROUTE.size):
+        if kind == RTA_DST:
+            destination = value
+        elif kind == RTA_TABLE:
+            table = int.from_bytes(value, "little")
+        elif kind == RTA_PRIORITY:
+            metric = int.from_bytes(value, "little")
+        elif kind == RTA_NH_ID:
+            nexthop_id = int.from_bytes(value, "little")
+    return Route(prefix_of(destination, length), table, metric, nexthop_id, protocol)
+
+
+def rules(connection: Connection) -> list[Rule]:
+    """The rules that lead to a table, in the order in which the kernel goes by them."""
+    entries = []
+    for version, family in FAMILIES.items():
+        asked = fibmsg()
+        asked["family"] = family
+        for message in connection.dump(asked, RTM_GETRULE):
+            if int(message["family"]) == family and int(message["action"]) == FR_ACT_TO_TBL:
+                table = int(message.get_attr("FRA_TABLE") or message["table"])
+                entries.append(Rule(version, int(message.get_attr("FRA_PRIORITY") or 0), table))
+    return sorted(entries, key=lambda rule: (rule.version, rule.priority))
+
+
+def neighbours(connection: Connection) -> dict[tuple[int, Address], int]:
+    """The state of each neighbour that the kernel knows (`NUD_...`), by the number of its device and its address."""
+    states = {}
+    for message in connection.dump(ndmsg(), RTM_GETNEIGH):
+        address = message.get_attr("NDA_DST")
+        if address is not None and int(message["family"]) in VERSIONS:
+            states[int(message["ifindex"]), ip_address(address)] = int(message["state"])
+    return states
+
+
+def ask_neighbour(connection: Connection, device: Device, address: Address) -> None:
+    """Has the kernel ask a neighbour for its link address, as a packet to it would (`NTF_USE`)."""
+    message = ndmsg()
+    message["family"], message["ifindex"], message["flags"] = FAMILIES[address.version], device.index, NTF_USE
+    message["attrs"] = [("NDA_DST", str(address))]
+    connection.request(message, RTM_NEWNEIGH, CREATE | REPLACE)
 
 
 def buckets(connection: Connection, group_id: int) -> list[int]:
@@ -100,6 +159,16 @@ def buckets(connection: Connection, group_id: int) -> list[int]:
         bucket = message.get_attr("NHA_RES_BUCKET")
         owners[int(bucket.get_attr("NHA_RES_BUCKET_INDEX"))] = int(bucket.get_attr("NHA_RES_BUCKET_NH_ID"))
     return [owners[index] for index in sorted(owners)]
+
+
+def unbalanced_s(connection: Connection, group_id: int) -> float:
+    """Time for which a resilient group has not had the buckets that its weights ask for, in seconds; 0 if it has."""
+    for message in connection.dump(nhmsg(), RTM_GETNEXTHOP):
+        settings = message.get_attr("NHA_RES_GROUP")
+        if int(message.get_attr("NHA_ID")) == group_id and settings is not None:
+            # In ticks of clock_t, of which user space sees a hundred in a second.
+            return int(settings.get_attr("NHA_RES_GROUP_UNBALANCED_TIME") or 0) / 100
+    return 0.0
 
 
 def weight_max(connection: Connection) -> int:

@@ -1,4 +1,4 @@
-"""Messages of rtnetlink that pyroute2 0.9 has no classes for (`include/uapi/linux/nexthop.h`, `rtnetlink.h`)."""
+"""Messages of rtnetlink: some of pyroute2, and those that its 0.9 has no classes for (`uapi/linux/nexthop.h`)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from anabranch.files.hints import install
 
 try:
     from pyroute2.netlink import NLA_F_NESTED, nla, nlmsg
+    from pyroute2.netlink.rtnl.fibmsg import fibmsg
     from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
+    from pyroute2.netlink.rtnl.ndmsg import ndmsg
 except ModuleNotFoundError:
     raise AnabranchError(f"pyroute2: missing; {install('switches')}") from None
 
-__all__ = ["ifinfmsg", "nhmsg", "rtmsg"]
+__all__ = ["fibmsg", "ifinfmsg", "ndmsg", "nhmsg", "rtmsg"]
 
 RTM_GETLINK, RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 18, 24, 25, 26
+RTM_NEWNEIGH, RTM_GETNEIGH, RTM_GETRULE = 28, 30, 34
 RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_GETNEXTHOP, RTM_GETNEXTHOPBUCKET = 104, 105, 106, 118
 GROUP_ENTRY = struct.Struct("=IBBH")
 """`struct nexthop_grp`: number, low and high byte of weight - 1 (the high one since Linux 6.12), reserved."""

@@ -100,3 +100,12 @@ def address_of(packed: bytes) -> Address:
 def prefix_of(packed: bytes, length: int) -> Prefix:
     """Converts a prefix from the bytes on the wire."""
     return ip_network((packed, length))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of routing: packets that it is for are looked up in a table (`ip-rule(8)`)."""
+
+    version: int
+    priority: int
+    table: int

@@ -39,6 +39,16 @@ class Desired(Protocol):
 
 
 @dataclass(frozen=True)
+class Unfinished:
+    """What a target itself has yet to do until a plan is in force."""
+
+    note: str
+    """What, and until when, for people."""
+    within_s: float | None
+    """Time by the end of which it is done, in seconds from now; None where nothing sets a limit."""
+
+
+@dataclass(frozen=True)
 class Change:
     """The fewest steps from what is observed to what is desired; false if there are none."""
 
@@ -50,8 +60,8 @@ class Change:
     """State of the plan's owner after the change, in a few words."""
     commit: Callable[[], None]
     """Makes all of the changes or none; raises an AnabranchError where the target refuses, and all is as before."""
-    unfinished: Callable[[], list[str]] = list
-    """Notes on what the target itself has yet to do, as it is at the call: after the commit, or before it."""
+    unfinished: Callable[[], list[Unfinished]] = list
+    """What the target itself has yet to do, as it is at the call: after the commit, or before it."""
 
     def __len__(self) -> int:
         return self.count

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.deploy.targets.plan.verification import Verified
 from anabranch.deploy.targets.protocol import Change, Target
+from anabranch.files.errors import AnabranchError
+
+POLL_S, LATE_S = 0.1, 10.0
 
 
 @dataclass(frozen=True)
@@ -22,13 +26,24 @@ class Outcome:
     """Summary of what is ours when all is done, in a few words."""
 
 
-def apply(target: Target[Any, Any, Any], plan: str, options: Any, *, dry_run: bool) -> Outcome:
-    """Makes the target hold what a plan file says, all or nothing; with `dry_run`, only says what would change."""
+def apply(target: Target[Any, Any, Any], plan: str, options: Any, *, dry_run: bool, waits: bool = False) -> Outcome:
+    """Makes the target hold what a plan file says, all or nothing; with `dry_run`, only says what would change.
+
+    With `waits`, it returns when the target has finished what it has to do itself.
+
+    Raises:
+        AnabranchError: as the target's parts do; with `waits`, what is left may never be done, or has not been in time.
+
+    """
     planned = target.read(plan, options)
     with target.observe(planned, options, writes=not dry_run) as observed:
         desired = target.desired(planned, observed)
         change = target.change(planned, observed, desired)
-        return _outcome(change, list(desired.warnings), dry_run=dry_run)
+        outcome = _outcome(change, list(desired.warnings), dry_run=dry_run)
+        if waits:
+            _wait(change)
+            return replace(outcome, warnings=list(desired.warnings))
+        return outcome
 
 
 def remove(target: Target[Any, Any, Any], plan: str, options: Any, *, dry_run: bool) -> Outcome:
@@ -55,4 +70,18 @@ def verify(
 def _outcome(change: Change, warnings: list[str], *, dry_run: bool) -> Outcome:
     if change and not dry_run:
         change.commit()
-    return Outcome(change.lines, len(change), [*warnings, *change.unfinished()], change.remains)
+    notes = [one.note for one in change.unfinished()]
+    return Outcome(change.lines, len(change), [*warnings, *notes], change.remains)
+
+
+def _wait(change: Change) -> None:
+    """Waits until the target has nothing left to do."""
+    until: float | None = None
+    while left := change.unfinished():
+        endless = [one.note for one in left if one.within_s is None]
+        if endless:
+            raise AnabranchError(f"wait: it may never end: {endless[0]}")
+        until = until or time.monotonic() + max(one.within_s or 0.0 for one in left) + LATE_S
+        if time.monotonic() > until:
+            raise AnabranchError(f"wait: {LATE_S:g} s after the time that the target set itself: {left[0].note}")
+        time.sleep(POLL_S)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -29,12 +29,14 @@ class Installed:
     planned: WeightedHops
     group_id: int
     up: tuple[bool, ...]
-    """Which paths have a device that is up, with a carrier."""
+    """Which paths have a device that is up, with a carrier, and no gateway that is silent."""
     asked: tuple[float, ...]
     """Share of each path by the weights, the dead none."""
     recipe: Recipe
     written: tuple[int, ...]
     """Weights that the kernel is given."""
+    bypassed: str | None = None
+    """Why packets do not come to the group at all, or to some destinations of it; `None` where they do."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,19 @@ class Desired:
     warnings: tuple[str, ...]
 
 
-def desired(plan: LinuxPlan, observed: LinuxState, devices: Mapping[str, Device], weight_max: int) -> Desired:
+def desired(
+    plan: LinuxPlan,
+    observed: LinuxState,
+    devices: Mapping[str, Device],
+    weight_max: int,
+    silent: Collection[Hop] = (),
+) -> Desired:
     """The desired state.
 
     A nexthop keeps its number as long as its way is in the plan, a group as long as its routes lead to it and its kind
     and number of buckets stay: the kernel changes neither. Paths without a device or a carrier are left out, for the
     kernel takes none and has removed them when they lost it (`nexthop_flush_dev`); applying again brings back those
-    that live.
+    that live. A path with a `silent` gateway is left out likewise, unless no other is there.
 
     Raises:
         AnabranchError: a split further off than the plan says it may be, a group without a path that lives, weights
@@ -66,14 +74,17 @@ def desired(plan: LinuxPlan, observed: LinuxState, devices: Mapping[str, Device]
     routes = {}
     installed = []
     for planned in plan.groups:
-        up = tuple(hop.device in devices and lives(devices[hop.device]) for hop in planned.hops)
+        linked = tuple(hop.device in devices and lives(devices[hop.device]) for hop in planned.hops)
+        up = tuple(one and hop not in silent for one, hop in zip(linked, planned.hops, strict=True))
+        warnings += _unanswered(planned, linked, up)
+        up = up if _carries(planned, up) else linked
         shape = group(planned.weights, [path for path, one in enumerate(up, 1) if not one] if any(up) else ())
-        if not any(one and int(w) for one, w in zip(up, shape.integers, strict=True)):
+        if not _carries(planned, up):
             names = ", ".join(str(hop) for hop in planned.hops)
             raise AnabranchError(f"{plan.file}: group {planned.name}: ports: {names}: none is up; bring one up first")
-        if not all(up):
+        if not all(linked):
             dead = unusable(
-                {str(hop): hop.device for hop, one in zip(planned.hops, up, strict=True) if not one}, devices
+                {str(hop): hop.device for hop, one in zip(planned.hops, linked, strict=True) if not one}, devices
             )
             warnings.append(
                 f"group {planned.name}: left out {dead}; the kernel does not bring it back by "
@@ -108,6 +119,25 @@ def desired(plan: LinuxPlan, observed: LinuxState, devices: Mapping[str, Device]
         asked = tuple(float(share) for share in shape.asked)
         installed.append(Installed(planned, number, up, asked, recipe, tuple(weights)))
     return Desired(LinuxState(nexthops, groups, routes), tuple(installed), tuple(warnings))
+
+
+def _carries(planned: WeightedHops, up: Sequence[bool]) -> bool:
+    """Whether a path that is up has a share."""
+    return any(one and int(w) for one, w in zip(up, group(planned.weights).integers, strict=True))
+
+
+def _unanswered(planned: WeightedHops, linked: Sequence[bool], up: Sequence[bool]) -> list[str]:
+    """A note on paths whose link is up and whose gateway is silent."""
+    hops = [hop for hop, has, one in zip(planned.hops, linked, up, strict=True) if has and not one]
+    if not hops:
+        return []
+    names = ", ".join(str(hop) for hop in hops)
+    if _carries(planned, up):
+        return [
+            f"group {planned.name}: left out, for the gateway does not answer: {names}; anabranch apply brings it back "
+            "once it does"
+        ]
+    return [f"group {planned.name}: no gateway answers: {names}; they stay, for there is no other path"]
 
 
 def _recipe(planned: WeightedHops, shape: Group, weights: list[int], observed: NexthopGroup | None) -> Recipe:

@@ -22,8 +22,13 @@ MAIN_TABLE = 254
 TABLE_MAX, METRIC_MAX = 2**32 - 1, 2**32 - 1
 METRICS = {4: 0, 6: 1024}
 """The kernel's defaults; IPv6 takes 0 for 1024 (`ip6_route_info_create`)."""
-IDLE_TIMER_S = 120.0
-"""The kernel's own (`NH_RES_DEFAULT_IDLE_TIMER`)."""
+IDLE_TIMER_S = 1.0
+"""Far longer than paths of a datacenter differ in delay, so a bucket that rests so long moves without reordering.
+
+The kernel's own is 120 s (`NH_RES_DEFAULT_IDLE_TIMER`): for servers behind a path, which know only their connections.
+"""
+UNBALANCED_TIMER_S = 10.0
+"""A bucket that never rests has as many connections when it moves late as when it moves early."""
 TIMER_MAX_S = 86400.0
 
 
@@ -116,7 +121,7 @@ def _group(settings: Settings) -> WeightedHops:
         ),
         unbalanced_timer_s=settings.duration_s(
             "unbalanced_timer",
-            0.0,
+            UNBALANCED_TIMER_S,
             0.0,
             TIMER_MAX_S,
             "Time of imbalance after which a bucket of `resilient` changes its path in any case; 0 means never.",

@@ -9,7 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch.deploy.netlink import kernel
-from anabranch.deploy.targets.linux import buckets, change, desired, explain, observe, plan_file, predict, verify
+from anabranch.deploy.targets.linux import (
+    buckets,
+    change,
+    desired,
+    explain,
+    gateways,
+    observe,
+    plan_file,
+    precedence,
+    predict,
+    verify,
+)
 from anabranch.deploy.targets.linux.desired import Desired
 from anabranch.deploy.targets.linux.explain import Predicted
 from anabranch.deploy.targets.linux.observe import LinuxState, Observed
@@ -55,9 +66,15 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
         return plan_file.FORM.read(plan)
 
     def desired(self, plan: LinuxPlan, observed: Observed) -> Desired:
-        """Nexthops, groups and routes, with notes on what the kernel hashes."""
-        state = desired.desired(plan, observed.state, observed.devices, kernel.weight_max(observed.connection))
-        return replace(state, warnings=(*state.warnings, *desired.hash_notes(state.groups)))
+        """Nexthops, groups and routes, with notes on what stands beside them and what the kernel hashes."""
+        hops = [hop for planned in plan.groups for hop in planned.hops]
+        silent = gateways.silent(observed.connection, hops, observed.devices)
+        weight_max = kernel.weight_max(observed.connection)
+        state = desired.desired(plan, observed.state, observed.devices, weight_max, silent)
+        beside = precedence.beside(observed, state)
+        groups = tuple(replace(one, bypassed=by.bypassed) for one, by in zip(state.groups, beside, strict=True))
+        notes = [note for by in beside for note in by.notes]
+        return replace(state, groups=groups, warnings=(*state.warnings, *notes, *desired.hash_notes(groups)))
 
     def observe(self, plan: LinuxPlan, options: None, *, writes: bool) -> AbstractContextManager[Observed]:
         """The owner's nexthops, groups and routes."""

@@ -12,7 +12,7 @@ LEVEL = 0.999
 SHORTFALL_LEAST_PCT = 1.0
 """Difference of a path's planned share to the weights of the living that is worth a sentence."""
 SURE_PCT = 5.0
-"""Error by chance alone up to which a measurement says something."""
+"""Error by chance alone up to which a measurement, or a hash, says something."""
 
 
 class Verdict(Enum):
@@ -46,6 +46,10 @@ class Measured:
     """Whether ports or rules changed meanwhile."""
     within: float | None = None
     """Packets that a path may be off by, where paths take turns and chance has no part in it."""
+    is_table: bool = False
+    """Whether `packets` are entries of the table that decides for every packet: chance has no part in it."""
+    doubt: str | None = None
+    """Why packets may not be split so, although nothing that was measured is wrong."""
 
     @property
     def total(self) -> int:
@@ -107,6 +111,11 @@ class Measured:
     @property
     def judged(self) -> tuple[Verdict, str]:
         """The verdict, and why."""
+        verdict, why = self._measured
+        return (verdict, why) if verdict is Verdict.WRONG or self.doubt is None else (Verdict.UNSURE, self.doubt)
+
+    @property
+    def _measured(self) -> tuple[Verdict, str]:
         if self.unsteady:
             return Verdict.UNSURE, "ports or rules changed meanwhile; measure again"
         if not any(self.planned):
@@ -118,6 +127,12 @@ class Measured:
             return Verdict.WRONG, f"{self.astray:,} packets left by ports that should carry none"
         if error == 0 or sum(share > 0 for share in self.planned) == 1:
             return Verdict.RIGHT, "exactly"
+        if self.is_table:
+            off = sum(abs(got - share * self.total) for got, share in zip(self.packets, self.planned, strict=True)) / 2
+            # Half an entry is room for the rounding of shares, which is far smaller.
+            if off < 0.5:
+                return Verdict.RIGHT, "exactly"
+            return Verdict.WRONG, f"{off:.0f} of {self.total:,} {self.counted} have another path than planned"
         if self.within is not None:
             off = max(abs(got - share * self.total) for got, share in zip(self.packets, self.planned, strict=True))
             most = f"taking turns puts no path off by more than {self.within:,.0f} packets"
