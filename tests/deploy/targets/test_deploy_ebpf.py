@@ -452,7 +452,7 @@ def test_mistakes_of_the_command_line(tmp_path: Path) -> None:
             ["--dev", "e1"],
             "group to-leaf2: ports: e1: in switch.dev too (hook ingress): packets taken there would go back",
         ),
-        (["--follow", "--dry-run"], "follow: with --target ebpf, and without --dry-run, only"),
+        (["--follow", "--dry-run"], "follow: with --target linux or ebpf, and without --dry-run, only"),
     ):
         run = on_kernel("apply", plan, *options)
         assert run.returncode == 2

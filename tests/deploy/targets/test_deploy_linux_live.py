@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import select
+import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_network
@@ -22,7 +26,7 @@ from support.own_namespace import in_own_namespace
 TWO = PLAN.replace(', "e3"]', "]").replace(', ""]', "]")
 PORTS = range(2000, 2400)
 GROUP = 0xAB000000
-PATIENCE_S = 60.0
+PATIENCE_S = 30.0
 ETH_P_ALL = 3
 
 
@@ -237,3 +241,89 @@ def test_a_table_of_ipv6_wants_a_rule_of_ipv6() -> None:
     assert precedence(planned, [], [*rules, Rule(6, 7, 10)]).bypassed is None
     other = Route(ip_network("fd00:2:3::/48"), 254, 0, 0, 186)
     assert precedence(planned, [other], [*rules, Rule(6, 7, 10)]).notes == ()
+
+
+class Following:
+    """`anabranch apply --follow`, and what it says."""
+
+    def __init__(self, plan: Path) -> None:
+        command = [sys.executable, "-m", "anabranch", "apply", str(plan), "--target", "linux", "--follow"]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self._said = ""
+
+    def __enter__(self) -> Following:
+        self.says("; the plan stays when this ends")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        self._process.communicate(timeout=PATIENCE_S)
+        assert self._process.returncode == 0
+
+    def says(self, *words: str) -> None:
+        """Returns when it has said each of these since the last call, in this order."""
+        assert self._process.stdout is not None
+        for one in words:
+            while one not in self._said:
+                ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE_S)
+                more = os.read(self._process.stdout.fileno(), 65536) if ready else b""
+                assert more, (one, self._said)
+                self._said += more.decode()
+            self._said = self._said.partition(one)[2]
+
+
+def members() -> int:
+    """Number of members of the group."""
+    group = re.search(rf"id {GROUP} group (\S+)", ip("nexthop"))
+    return group[1].count("/") + 1 if group else 0
+
+
+@in_own_namespace
+def test_a_follower_brings_a_path_back_with_its_link_and_moves_no_other_connection(tmp_path: Path) -> None:
+    links(2)
+    plan = weighted(tmp_path, "[1, 1]", 'idle_timer = "30 s"\nunbalanced_timer = "1 s"\n')
+    with routers(2) as pid, Traffic().running(plan) as traffic, Following(plan) as following:
+        before = {port: path[-1] for port, path in traffic.links.items()}
+        assert set(before.values()) == {1, 2}
+        there(pid, "link set p2 down")
+        following.says(" e2 down")
+        traffic.passes(2)
+        assert {path[-1] for path in traffic.links.values()} == {1}
+        there(pid, "link set p2 up")
+        following.says(" e2 up", "+ nexthop 0xab008001 10.9.2.2 on e2")
+        assert members() == 2
+        assert on_linux("apply", plan, "--wait").returncode == 0
+        traffic.passes(2)
+        for port, path in traffic.links.items():
+            # What was on the first path and still is has never left it.
+            assert path in ([1], [1, 2], [2, 1], [2, 1, 2])
+            assert before[port] == path[0]
+        after = Counter(path[-1] for path in traffic.links.values())
+        assert set(after) == {1, 2}
+        assert on_linux("verify", plan).returncode == 0
+
+
+@in_own_namespace
+def test_a_follower_mends_what_others_undo_and_waits_for_what_cannot_be(tmp_path: Path) -> None:
+    links(2)
+    plan = written(tmp_path, TWO.replace("[4, 3, 2]", "[1, 1]") + 'recipe = "mpath"\n')
+    with routers(2) as pid:
+        with Following(plan) as following:
+            ip("route", "del", "10.3.0.0/24")
+            following.says("+ route 10.3.0.0/24 table 254")
+            ip("nexthop", "del", "id", str(GROUP))
+            following.says("+ group 0xab000000", "+ route 10.2.0.0/16", "+ route 10.3.0.0/24")
+            there(pid, "addr del 10.9.2.2/24 dev p2")
+            failed(2)
+            following.says("10.9.2.2 on e2 does not answer", "- nexthop 0xab008001 10.9.2.2 on e2")
+            assert members() == 1
+            there(pid, "addr add 10.9.2.2/24 dev p2")
+            following.says("10.9.2.2 on e2 answers", "+ nexthop 0xab008001 10.9.2.2 on e2")
+            for number in (1, 2):
+                there(pid, f"link set p{number} down")
+            following.says("none is up; bring one up first")
+            there(pid, "link set p1 up")
+            following.says("+ route 10.2.0.0/16")
+            there(pid, "link set p2 up")
+            following.says("+ nexthop")
+        assert on_linux("diff", plan).returncode == 0

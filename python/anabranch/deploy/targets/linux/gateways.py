@@ -8,10 +8,38 @@ from collections.abc import Iterable, Mapping
 from anabranch.deploy.netlink import kernel
 from anabranch.deploy.netlink.connection import Connection
 from anabranch.deploy.netlink.kernel import NUD_FAILED, NUD_INCOMPLETE
-from anabranch.deploy.netlink.nexthop import Device, Hop
+from anabranch.deploy.netlink.nexthop import Address, Device, Hop
 
 ANSWER_S, POLL_S = 0.5, 0.01
 """Time that a gateway has for its answer, and between two looks at it."""
+
+
+class GatewayWatch:
+    """The gateways of a plan over time, by what the kernel finds out about them."""
+
+    def __init__(self, hops: Iterable[Hop]) -> None:
+        self.hops = frozenset(hop for hop in hops if hop.gateway is not None)
+        self.silent: set[Hop] = set()
+        """Ways whose gateway has failed to answer, and has not answered since."""
+
+    def look(self, connection: Connection, devices: Mapping[str, Device]) -> list[str]:
+        """Reads the neighbours; news in words."""
+        states, news = kernel.neighbours(connection), []
+        for hop, key in _keys(self.hops, devices).items():
+            state = states.get(key, 0)
+            if state & NUD_FAILED and hop not in self.silent:
+                self.silent.add(hop)
+                news.append(f"{hop} does not answer")
+            elif hop in self.silent and state & ~(NUD_FAILED | NUD_INCOMPLETE):
+                self.silent.remove(hop)
+                news.append(f"{hop} answers")
+        return sorted(news)
+
+    def ask(self, connection: Connection, devices: Mapping[str, Device]) -> None:
+        """Has the kernel ask the silent ones again."""
+        for hop in self.silent:
+            if hop.gateway is not None and hop.device in devices:
+                kernel.ask_neighbour(connection, devices[hop.device], hop.gateway)
 
 
 def silent(connection: Connection, hops: Iterable[Hop], devices: Mapping[str, Device]) -> set[Hop]:
@@ -20,11 +48,7 @@ def silent(connection: Connection, hops: Iterable[Hop], devices: Mapping[str, De
     A neighbour that failed is asked once more: the kernel itself asks again only when a packet comes, and a path that
     is left out gets none. One that was never asked counts as alive.
     """
-    keys = {
-        hop: (devices[hop.device].index, hop.gateway)
-        for hop in hops
-        if hop.gateway is not None and hop.device in devices
-    }
+    keys = _keys(hops, devices)
     states = kernel.neighbours(connection)
     suspects = {hop for hop, key in keys.items() if states.get(key, 0) & (NUD_FAILED | NUD_INCOMPLETE)}
     for hop in suspects:
@@ -38,3 +62,12 @@ def silent(connection: Connection, hops: Iterable[Hop], devices: Mapping[str, De
             break
         time.sleep(POLL_S)
     return suspects
+
+
+def _keys(hops: Iterable[Hop], devices: Mapping[str, Device]) -> dict[Hop, tuple[int, Address]]:
+    """Number of the device and address of each gateway whose device is there."""
+    return {
+        hop: (devices[hop.device].index, hop.gateway)
+        for hop in hops
+        if hop.gateway is not None and hop.device in devices
+    }

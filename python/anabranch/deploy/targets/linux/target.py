@@ -14,6 +14,7 @@ from anabranch.deploy.targets.linux import (
     change,
     desired,
     explain,
+    follow,
     gateways,
     observe,
     plan_file,
@@ -40,9 +41,10 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
         "linux",
         "a Linux kernel's routes",
         lacks={
-            "session": "the controller follows bridges and datapaths; `anabranch apply` puts the plan in force",
+            "session": "the controller follows bridges and datapaths; `anabranch apply --follow` keeps a plan in force",
             "lab": "labs have bridges and datapaths for switches; take another kind",
         },
+        follow=follow.follow,
     )
 
     def forecast(self, group: Group, options: None, bound_pct: float | None, *, strict: bool) -> Forecast:
