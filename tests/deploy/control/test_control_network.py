@@ -12,6 +12,9 @@ from anabranch.deploy.control.damping import CEILING_HALF_LIVES, Damper
 from anabranch.deploy.control.event import Events
 from anabranch.deploy.control.fabric import Damping
 from anabranch.deploy.control.network import Interface, Network
+from anabranch.deploy.control.pages.health import reasons
+from anabranch.deploy.control.progress import Progress
+from anabranch.deploy.control.snapshot import snapshot
 from anabranch.deploy.control.topology import End
 from anabranch.deploy.openflow.port import Port, PortCounters
 
@@ -109,6 +112,38 @@ def test_loads_are_what_left_between_two_readings() -> None:
     clock.now_s += 1
     found.measured("leaf0", [PortCounters(1, 0, 0, 0, 10, 0, 0)])
     assert found.view({}).load_bps[uplink] == 0
+
+
+def test_a_fabric_with_a_link_that_loses_packets_is_not_as_planned() -> None:
+    found, clock = network()
+    for switch, ports in (("leaf0", [port(1, "l0s0")]), ("spine0", [port(7, "s0l0"), port(8, "a-name-of-more-")])):
+        found.described(switch, ports)
+    events = Events()
+    found._events = events
+    sent = got = 0
+
+    def health(seconds: int, arrives: float) -> tuple[bool, list[dict[str, str]]]:
+        nonlocal sent, got
+        for _ in range(seconds):
+            sent, got = sent + 100_000, got + int(100_000 * arrives)
+            found.measured("leaf0", [PortCounters(1, 0, 0, 7, sent, 0, 0)])
+            clock.now_s += 0.6
+            found.measured("spine0", [PortCounters(7, 0, 0, got, 5, 0, 0)])
+            clock.now_s += 0.4
+        seen = snapshot(file.parse(FILE, "fabric.toml"), found, {}, {}, Progress(plans=1), events)
+        return seen.converged, reasons(seen)
+
+    assert health(20, 1.0) == (True, [])
+    converged, (reason,) = health(20, 0.5)
+    assert not converged
+    assert reason["switch"] == "leaf0"
+    assert "% of what leaves for spine0 does not arrive, by the counters of both ends" in reason["reason"]
+    assert health(140, 1.0) == (True, [])
+    assert events.counts["losing"] == events.counts["loses-no-more"] > 0
+    # A port that is down carries nothing that could be lost.
+    assert not health(20, 0.5)[0]
+    found.port_status("spine0", port(7, "s0l0", up=False), "modify")
+    assert health(0, 0.5) == (True, [])
 
 
 def test_a_link_that_flaps_is_left_down_until_it_has_been_quiet() -> None:

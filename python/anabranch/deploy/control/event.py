@@ -25,6 +25,8 @@ KINDS = {
     "link-down": (logging.WARNING, "plans stopped using a link"),
     "link-up": (logging.INFO, "plans use a link again"),
     "damped": (logging.WARNING, "a link goes up and down too often to be used"),
+    "losing": (logging.WARNING, "by the counters of both ends, a link loses packets that neither reports"),
+    "loses-no-more": (logging.INFO, "a link that lost packets loses none now"),
     "rate-changed": (logging.INFO, "a link has another rate"),
     "port-missing": (logging.WARNING, "a switch has no port of a name that the file gives"),
     "measurement-failed": (logging.WARNING, "a switch's counters could not be read"),

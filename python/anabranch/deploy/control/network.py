@@ -10,6 +10,7 @@ from typing import Any
 from anabranch.deploy.control.damping import Damper
 from anabranch.deploy.control.event import Events
 from anabranch.deploy.control.fabric import PORT_NAME_MAX, FabricFile
+from anabranch.deploy.control.losses import Losses
 from anabranch.deploy.control.policy import View
 from anabranch.deploy.control.rule_rates import RuleRates
 from anabranch.deploy.control.state import LinkState
@@ -66,6 +67,7 @@ class Network:
         }
         self._ends = [_End() for _ in self.topology.ends]
         self.rules = RuleRates(clock)
+        self._losses = Losses(self.topology.links, file.interval_s / 2)
         self._openflow: dict[int, int] = {}
         self._port: dict[tuple[str, int], int] = {}
         """Our number of a switch's port, by OpenFlow's."""
@@ -124,6 +126,9 @@ class Network:
                 # This is the first reading, or the port was created anew.
                 end.load_bps = None
             end.tx_bytes, end.read_s = counter.tx_bytes, now_s
+            lost = self._lost_shares(self._link_of[number])
+            self._losses.read(number, now_s, counter.tx_bytes, counter.rx_bytes)
+            self._report_loss(self._link_of[number], lost)
 
     def measure(self) -> bool:
         """Ends an interval of measuring; answers whether there are loads now."""
@@ -137,6 +142,7 @@ class Network:
         for number in self.topology.ports_of[switch]:
             end = self._ends[number]
             end.tx_bytes = end.load_bps = None
+        self._losses.forget(self.topology.ports_of[switch])
         self.rules.forget(switch)
 
     def refresh(self) -> bool:
@@ -164,8 +170,11 @@ class Network:
 
     @property
     def links(self) -> tuple[LinkState, ...]:
-        """All links with their last loads."""
-        return tuple(replace(link, load_bps=self._loads(index)) for index, link in enumerate(self._links))
+        """All links with their last loads and losses."""
+        return tuple(
+            replace(link, load_bps=self._loads(index), lost_share=self._lost_shares(index))
+            for index, link in enumerate(self._links)
+        )
 
     def openflow_ports(self, switch: str) -> dict[int, int]:
         """OpenFlow's number of each of our ports that a switch has, if it was reached."""
@@ -226,6 +235,18 @@ class Network:
     def _loads(self, index: int) -> tuple[float | None, float | None]:
         port, other = self.topology.links[index]
         return self._ends[port].load_bps, self._ends[other].load_bps
+
+    def _lost_shares(self, index: int) -> tuple[float, float]:
+        port, other = self.topology.links[index]
+        return self._losses.share(port), self._losses.share(other)
+
+    def _report_loss(self, index: int, before: tuple[float, float]) -> None:
+        ends = zip(self.topology.links[index], before, self._lost_shares(index), strict=True)
+        for port, was, now in ends:
+            if bool(was) != bool(now):
+                end = self.topology.ends[port]
+                link = f"{end.node}-{end.neighbour}" + (f"#{end.parallel}" if end.parallel else "")
+                self._events.report("losing" if now else "loses-no-more", link=link, lost_share=now or None)
 
     def _report_change(self, old: LinkState, new: LinkState) -> None:
         link = f"{new.a}-{new.b}" + (f"#{new.parallel}" if new.parallel else "")

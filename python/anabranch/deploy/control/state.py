@@ -70,6 +70,8 @@ class LinkState:
     """Rate of what left by the port over the last measured interval; None where there is no measurement."""
     built_rate_bps: int = 0
     """Rate as the file has it; 0 where that is not known."""
+    lost_share: tuple[float, float] = (0.0, 0.0)
+    """Share of what left by the port and did not arrive, by the counters of both ends; 0 where none is known of."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,10 @@ class Snapshot:
 
     @property
     def converged(self) -> bool:
-        """Whether every switch is connected and holds exactly the plan, and that is of the network as it is."""
+        """Whether every switch is connected and holds exactly the plan, and that is of the network as it is.
+
+        It is not where a link that plans use loses packets.
+        """
         is_converged = all(switch.connected and not switch.differences for switch in self.switches)
-        return self.plans > 0 and is_converged and not self.unplanned
+        is_sound = not any(link.up and any(link.lost_share) for link in self.links)
+        return self.plans > 0 and is_converged and is_sound and not self.unplanned

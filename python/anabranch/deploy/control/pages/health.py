@@ -7,8 +7,17 @@ from anabranch.files.units import elapsed
 
 
 def reasons(snapshot: Snapshot) -> list[dict[str, str]]:
-    """Reasons why the fabric is not as planned: switch and reason, in the order of the switches, ours last."""
+    """Reasons why the fabric is not as planned: switch and reason; those of links after switches, ours last."""
     by_switch = [(switch.name, _reason(switch, snapshot)) for switch in snapshot.switches]
+    by_switch += [
+        (
+            source,
+            f"at least {100 * share:.0f} % of what leaves for {target} does not arrive, by the counters of both ends",
+        )
+        for link in snapshot.links
+        for source, target, share in ((link.a, link.b, link.lost_share[0]), (link.b, link.a, link.lost_share[1]))
+        if link.up and share
+    ]
     if snapshot.unplanned:
         by_switch.append(("controller", "a change was seen, and its plan is being made"))
     return [{"switch": name, "reason": reason} for name, reason in by_switch if reason]

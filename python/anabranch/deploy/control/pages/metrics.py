@@ -135,6 +135,11 @@ def _links(snapshot: Snapshot) -> Iterator[Metric]:
     load = GaugeMetricFamily(
         "anabranch_link_load_bps", "What left towards the neighbour", labels=["from", "to", "parallel"]
     )
+    loss = GaugeMetricFamily(
+        "anabranch_link_lost_share",
+        "Share of what left towards the neighbour and did not arrive",
+        labels=["from", "to", "parallel"],
+    )
     for link in snapshot.links:
         named = [link.a, link.b, str(link.parallel)]
         up.add_metric(named, float(link.up))
@@ -142,7 +147,9 @@ def _links(snapshot: Snapshot) -> Iterator[Metric]:
         for source, target, load_bps in ((link.a, link.b, link.load_bps[0]), (link.b, link.a, link.load_bps[1])):
             if load_bps is not None:
                 load.add_metric([source, target, str(link.parallel)], load_bps)
-    yield from (up, rate, load)
+        for source, target, share in ((link.a, link.b, link.lost_share[0]), (link.b, link.a, link.lost_share[1])):
+            loss.add_metric([source, target, str(link.parallel)], share)
+    yield from (up, rate, load, loss)
 
 
 def _members(snapshot: Snapshot) -> Iterator[Metric]:

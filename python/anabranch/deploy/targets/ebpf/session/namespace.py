@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TextIO
@@ -140,17 +141,14 @@ class KernelNamespace:
                 for session in self._sessions:
                     if self._describe(session, monitor):
                         session.changed()
-            sent = _sent(counters)
+            counted = _counted(counters)
             for session in self._sessions:
                 numbers = [
-                    (self._devices[name].index, sent[name])
+                    replace(counted[name], number=self._devices[name].index)
                     for name in session.switch.interfaces.values()
-                    if name in sent and name in self._devices
+                    if name in counted and name in self._devices
                 ]
-                self._network.measured(
-                    session.name,
-                    [PortCounters(number, 0, packets, 0, size, 0, 0) for number, (packets, size) in numbers],
-                )
+                self._network.measured(session.name, numbers)
                 await session.measure()
 
     def _check_name(self, folder: Path) -> None:
@@ -195,12 +193,12 @@ def _alias_bps(alias: str) -> int:
     return int(rate) if rate.isascii() and rate.isdigit() and len(rate) <= RATE_DIGITS_MAX else 0
 
 
-def _sent(counters: TextIO) -> dict[str, tuple[int, int]]:
-    """Packets and bytes that each device has sent (`/proc/net/dev`)."""
+def _counted(counters: TextIO) -> dict[str, PortCounters]:
+    """What each device has counted (`/proc/net/dev`); its number is not there."""
     counters.seek(0)
-    counts = {}
+    by_name = {}
     for line in counters.read().splitlines()[2:]:
         device, _, numbers = line.partition(":")
-        fields = numbers.split()
-        counts[device.strip()] = int(fields[9]), int(fields[8])
-    return counts
+        got_bytes, got, _, got_dropped, *_, sent_bytes, sent, _, sent_dropped, _, _, _, _ = map(int, numbers.split())
+        by_name[device.strip()] = PortCounters(0, got, sent, got_bytes, sent_bytes, got_dropped, sent_dropped)
+    return by_name
