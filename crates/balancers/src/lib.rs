@@ -31,6 +31,7 @@ pub mod presto;
 pub mod random_path;
 pub mod reps;
 pub mod saps;
+pub mod spritz;
 pub mod tables;
 pub mod tdlb;
 pub mod uec;

@@ -7,7 +7,8 @@ use crate::load_balancer::Scheme;
 use crate::tables::TABLES;
 use crate::{
     ars, clove, conga, conweave, dbb, explicit, flowbender, flowcut, glb, hermes, hula, ideal, luopan,
-    mp_rdma, mrc, omniscient, plb, presto, random_path, reps, saps, tdlb, uec, ugal, valiant, vms, wino,
+    mp_rdma, mrc, omniscient, plb, presto, random_path, reps, saps, spritz, tdlb, uec, ugal, valiant, vms,
+    wino,
 };
 use anabranch_plan::Weighing;
 
@@ -49,6 +50,8 @@ static SCHEMES: &[&Descriptor] = &[
     &mp_rdma::MP_RDMA,
     &mrc::MRC,
     &explicit::EXPLICIT,
+    &spritz::SPRITZ_SCOUT,
+    &spritz::SPRITZ_SPRAY,
 ];
 
 /// Every load balancer, in the order in which tables show them.

@@ -8,6 +8,7 @@
 
 pub mod capacity;
 mod change;
+mod detours;
 mod fabric;
 mod graph;
 pub mod ideal;
@@ -24,6 +25,7 @@ pub mod topology;
 pub mod topology_file;
 
 pub use change::{Change, What};
+pub use detours::DetourGroups;
 pub use fabric::{Buffer, Fabric, FabricError, Marking, Node, Port, Tier};
 pub use graph::{Graph, GraphLink, GraphNode};
 pub use next_hops::{LinkState, NextHops};

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 /// Most paths of a table. Packets carry the number of theirs in 24 bits.
-const PATHS_MAX: usize = 1 << 20;
+const PATHS_MAX: usize = 1 << 23;
 /// Most paths of a pair.
 const PATHS_OF_PAIR_MAX: usize = 1 << 16;
 /// Most links between switches on a path: packets count those that lie behind them in 7 bits.
@@ -47,16 +47,41 @@ impl PathTable {
         }
         let mut table = Self::default();
         for (ends, paths) in by_pair {
-            check_count(table.len() + paths.len(), paths.len())?;
-            let first = table.len() as u32;
-            for ExplicitPath { ports, weight, .. } in paths {
-                table.ports.extend(ports);
-                table.ends.push(table.ports.len() as u32);
-                table.weights.push(weight);
-            }
-            table.pairs.insert(ends, first..table.len() as u32);
+            table.add(ends, paths.into_iter())?;
         }
         Ok(table)
+    }
+
+    /// Adds the paths of a pair that has none, behind all others.
+    pub(crate) fn add(
+        &mut self,
+        ends: (u32, u32),
+        paths: impl ExactSizeIterator<Item = ExplicitPath>,
+    ) -> Result<(), FabricError> {
+        Self::check_count(self.len(), paths.len())?;
+        let first = self.len() as u32;
+        for ExplicitPath { ports, weight, .. } in paths {
+            self.ports.extend(ports);
+            self.ends.push(self.ports.len() as u32);
+            self.weights.push(weight);
+        }
+        self.pairs.insert(ends, first..self.len() as u32);
+        Ok(())
+    }
+
+    /// Refuses so many more paths of one pair beside so many.
+    pub(crate) fn check_count(others: usize, of_pair: usize) -> Result<(), FabricError> {
+        let hint =
+            "list fewer: `anabranch paths SCENARIO.toml --most 8 --out paths.csv` writes eight for each pair";
+        if of_pair > PATHS_OF_PAIR_MAX {
+            let problem =
+                format!("{of_pair} paths between two leaves, and hosts tell {PATHS_OF_PAIR_MAX} apart");
+            return Err(FabricError::new(problem, hint));
+        }
+        if others.saturating_add(of_pair) > PATHS_MAX {
+            return Err(FabricError::new(format!("more than {PATHS_MAX} paths"), hint));
+        }
+        Ok(())
     }
 
     /// The shortest paths between every two leaves of the fabric as built, of equal weights: all of them, or `most` that are
@@ -73,7 +98,7 @@ impl PathTable {
             for &from in hops.leaves.iter().filter(|&&from| from != to) {
                 let number = counts[hops.switch(from)];
                 let listed = number.min(most.unwrap_or(u64::MAX));
-                check_count(all.len().saturating_add(listed as usize), listed as usize)?;
+                Self::check_count(all.len(), listed as usize)?;
                 all.extend((0..listed).map(|index| {
                     let index = (u128::from(index) * u128::from(number) / u128::from(listed)) as u64;
                     let steps = paths::steps(fabric, &hops, &counts, from, destination, index);
@@ -151,19 +176,6 @@ impl PathTable {
         }
         text
     }
-}
-
-fn check_count(all: usize, of_pair: usize) -> Result<(), FabricError> {
-    let hint =
-        "list fewer: `anabranch paths SCENARIO.toml --most 8 --out paths.csv` writes eight for each pair";
-    if of_pair > PATHS_OF_PAIR_MAX {
-        let problem = format!("{of_pair} paths between two leaves, and hosts tell {PATHS_OF_PAIR_MAX} apart");
-        return Err(FabricError::new(problem, hint));
-    }
-    if all > PATHS_MAX {
-        return Err(FabricError::new(format!("more than {PATHS_MAX} paths"), hint));
-    }
-    Ok(())
 }
 
 /// Path by the names of its nodes, as the file has it.

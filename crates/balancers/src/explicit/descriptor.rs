@@ -7,7 +7,7 @@ use crate::descriptor::Descriptor;
 use crate::explicit::pick::{Explicit, Parameters, Path};
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::task::Task;
-use anabranch_fabric::{Fabric, PathTable};
+use anabranch_fabric::{Fabric, FabricError, PathTable};
 use anabranch_form::AnyKeys;
 use anabranch_sim::{Outcome, SimulationError};
 use anabranch_split::{Pick as _, capability};
@@ -47,6 +47,15 @@ impl LoadBalancer for Parameters {
 
 /// The table of the settings, which must have a path for every flow; without one, all shortest paths.
 fn table(task: &Task<'_>) -> Result<Arc<PathTable>, SimulationError> {
+    table_or(task, EXPLICIT.name, || PathTable::shortest(task.fabric, None))
+}
+
+/// The table of the settings, which must have a path for every flow; without one, that which `make` makes for `name`.
+pub(crate) fn table_or(
+    task: &Task<'_>,
+    name: &str,
+    make: impl FnOnce() -> Result<PathTable, FabricError>,
+) -> Result<Arc<PathTable>, SimulationError> {
     if let Some(table) = &task.settings.balancing.paths {
         return match missing_pair(table, task.fabric, task.flows) {
             Some(pair) => {
@@ -59,10 +68,9 @@ fn table(task: &Task<'_>) -> Result<Arc<PathTable>, SimulationError> {
             None => Ok(table.clone()),
         };
     }
-    let table = PathTable::shortest(task.fabric, None);
-    table
-        .map(Arc::new)
-        .map_err(|error| SimulationError::new(format!("routing: explicit: {}", error.problem), error.hint))
+    let refused =
+        |error: FabricError| SimulationError::new(format!("routing: {name}: {}", error.problem), error.hint);
+    make().map(Arc::new).map_err(refused)
 }
 
 /// Two hosts between which `flows` send, there or back, and for which the table has no path; nothing if there are

@@ -1,7 +1,7 @@
 #![doc = include_str!("page.md")]
 
 #[cfg(feature = "engine")]
-mod descriptor;
+pub(crate) mod descriptor;
 #[cfg(feature = "engine")]
 mod host;
 #[cfg(feature = "engine")]

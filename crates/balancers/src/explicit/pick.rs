@@ -185,7 +185,7 @@ impl<P: AsRef<[Path]> + AsMut<[Path]>> Pick for Explicit<P> {
 }
 
 /// A number below `bound`, all equally likely but for less than one part in 2^32; 0 if the bound is 0.
-fn drawn_below<E: Env>(env: &mut E, bound: u64) -> u64 {
+pub(crate) fn drawn_below<E: Env>(env: &mut E, bound: u64) -> u64 {
     match u32::try_from(bound) {
         Ok(0) => 0,
         Ok(bound) => random_below(env, bound).into(),

@@ -10,3 +10,4 @@ pub(crate) mod per_connection;
 pub(crate) mod prober;
 pub(crate) mod relayed;
 pub(crate) mod returned;
+pub(crate) mod sent;

@@ -1,11 +1,11 @@
 //! MRC at both ends of queue pairs: values of packets and answers, what was lost, probes.
 
-use super::sent::Sent;
 use crate::hosts::entropy::hashed;
 use crate::hosts::host_env::HostStreams;
 use crate::hosts::pairs::Pairs;
 use crate::hosts::per_connection::PerConnection;
 use crate::hosts::returned::{Answers, Returned};
+use crate::hosts::sent::Sent;
 use crate::mrc::pick::{Feedback, Mrc, Parameters, State, Value};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{Address, HostBalancer, Kind, Network, Opened, Packet, marks};

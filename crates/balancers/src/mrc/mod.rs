@@ -7,8 +7,6 @@ mod host;
 #[cfg(feature = "engine")]
 mod keys;
 pub mod pick;
-#[cfg(feature = "engine")]
-mod sent;
 
 #[cfg(feature = "engine")]
 pub use descriptor::MRC;

@@ -7,7 +7,7 @@ use crate::switches::port_env::{leaf_of_switches, stream};
 use crate::tables::table::TableBalancer;
 use crate::task::Task;
 use crate::valiant::pick::{Detours, MINIMAL};
-use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
+use anabranch_fabric::{DetourGroups, Fabric, LinkState, NextHops};
 use anabranch_plan::selection_hash;
 use anabranch_sim::{
     Choice, GroupPlan, Junction, Network, Outcome, Packet, PacketId, SimulationError, SwitchBalancer, marks,
@@ -16,7 +16,6 @@ use anabranch_split::picks::{Pick, Uniform, uniform};
 use anabranch_split::{Env, PlanError, capability, picks};
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
-use std::collections::BTreeMap;
 
 /// Most members that [`anabranch_split::picks::FlowTable`] holds.
 const MEMBERS_MAX: usize = 2046;
@@ -83,37 +82,18 @@ pub(crate) struct Paths<'a, R> {
 impl Routing {
     fn new(fabric: &Fabric, salts: Vec<u32>, name: &str) -> Result<Self, SimulationError> {
         let hops = NextHops::shortest(fabric, &LinkState::of(fabric));
-        // Network cards and scale-up switches have hosts too, but lead nowhere.
-        let leads = |node: u32| !matches!(fabric.nodes()[node as usize].tier, Tier::Nic | Tier::Server);
-        let is_router = |node: u32| leads(node) && hops.leaves.binary_search(&node).is_ok();
-        let between =
-            || fabric.ports().iter().filter(|port| port.from >= fabric.hosts() && port.to >= fabric.hosts());
-        if !between().any(|port| is_router(port.from) && is_router(port.to)) {
+        let Some(groups) = DetourGroups::of(fabric, &hops) else {
             return Err(SimulationError::new(
                 format!(
                     "routing: {name} takes detours by other leaves, and no two leaves of this fabric are linked"
                 ),
                 "use a fabric whose leaves are linked, such as dragonfly or slim-fly, or random-path in this one",
             ));
-        }
+        };
+        let between =
+            || fabric.ports().iter().filter(|port| port.from >= fabric.hosts() && port.to >= fabric.hosts());
         let fastest_bps = between().map(|port| port.rate.bps()).max().unwrap_or(1);
-        let mut groups: Vec<Vec<u32>> = Vec::new();
-        let mut of_pod: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut group_of = vec![None; hops.leaves.len()];
-        for (leaf, &node) in (0..).zip(&hops.leaves).filter(|&(_, &node)| is_router(node)) {
-            let next = groups.len() as u32;
-            let group = match fabric.nodes()[node as usize].pod {
-                Some(pod) => *of_pod.entry(pod).or_insert(next),
-                None => next,
-            };
-            if group == next {
-                groups.push(Vec::new());
-            }
-            groups[group as usize].push(leaf);
-            group_of[leaf as usize] = Some(group);
-        }
-        let mut next = groups.len() as u32..;
-        let group_of = group_of.into_iter().map(|group| group.or_else(|| next.next()).unwrap_or(0)).collect();
+        let DetourGroups { of_leaf: group_of, members: groups } = groups;
         if groups.len() >= MEMBERS_MAX {
             return Err(SimulationError::new(
                 format!("routing: {} groups that {name} may take a detour by", groups.len()),

@@ -4,6 +4,7 @@
 
 mod alike_leaves;
 mod cuts_and_paths;
+mod detours;
 mod dragonfly;
 mod graphml;
 mod links_of_hosts;

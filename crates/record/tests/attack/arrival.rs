@@ -1,7 +1,7 @@
 //! Flows that must arrive: streams whose ends are joined by live links after the last change, given enough time.
 
 use crate::broken::Broken;
-use anabranch_balancers::Settings;
+use anabranch_balancers::{LoadBalancer, Settings};
 use anabranch_fabric::{Fabric, LinkState, Marking, NextHops, What};
 use anabranch_scenario::{Resolved, Weights};
 use anabranch_sim::transport::{Reorder, Tcp, Transport};
@@ -162,8 +162,8 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> R
     let wait_ps = wait_ps(fabric, settings, flows);
     let hasty = streams(settings).any(|tcp| u128::from(tcp.rto_max_ps) < 2 * wait_ps);
     // Paths of a table may all be dead where others live, and nothing else routes.
-    let scheme = settings.balancing.scheme.get().map(|scheme| scheme.descriptor().name);
-    let has_fixed_paths = scheme == Some("explicit") && !settings.changes.is_empty();
+    let follows = settings.balancing.scheme.get().is_some_and(LoadBalancer::follows_paths);
+    let has_fixed_paths = follows && !settings.changes.is_empty();
     // What RDMA sends again, and how often, is bounded by nothing that is known here.
     let rdma = settings
         .transports

@@ -157,7 +157,7 @@ fn compare(first: &Outcome, second: &Outcome) -> Result<(), Broken> {
 }
 
 /// Load balancers whose packets take paths that are not the shortest.
-const DETOURS: [&str; 4] = ["explicit", "ugal-g", "ugal-l", "valiant"];
+const DETOURS: [&str; 6] = ["explicit", "spritz-scout", "spritz-spray", "ugal-g", "ugal-l", "valiant"];
 
 /// Checks the tables that are written: their sums are those of the manifest, and every number is finite.
 fn recorded(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> Result<(), Broken> {

@@ -212,7 +212,7 @@ pub(crate) fn visit(form: &mut impl Form, routing: &mut Routing) {
     form.optional_table(
         "paths",
         &mut routing.paths,
-        "Explicit paths, for a load balancer that follows them; without them it takes all shortest ones.",
+        "Explicit paths, for a load balancer that follows them. Default: all shortest ones, or a table that it makes.",
         NamedFile::default,
         |form, file| {
             file::visit(

@@ -334,6 +334,8 @@ class Routing(Table):
         "mp-rdma",
         "mrc",
         "explicit",
+        "spritz-scout",
+        "spritz-spray",
     ]
     granularity: Literal["flow", "flowlet", "flowcell", "packet"]
     weights: Any
@@ -487,10 +489,18 @@ class RoutingScheme(Table):
     explored: int
     reordering: int
     spread: Literal["flows", "packets"]
+    cached: int
+    weight_scaling: int
+    explore_threshold: int
+    ecn_threshold: int
+    small_flow: str
+    small_flow_weight: int
+    block: str
+    memory: str
 
 
 class RoutingPaths(Table):
-    """Explicit paths, for a load balancer that follows them; without them it takes all shortest ones."""
+    """Explicit paths, for a load balancer that follows them. Default: all shortest ones, or a table that it makes."""
 
     PATH: ClassVar[str] = "routing.paths"
     file: str

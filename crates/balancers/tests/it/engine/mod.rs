@@ -36,6 +36,7 @@ mod sends;
 pub(crate) mod setup;
 mod shared_buffers;
 mod slim_fly;
+mod spritz;
 mod switch_hashes;
 mod ties;
 mod uec;

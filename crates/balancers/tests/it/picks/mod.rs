@@ -18,4 +18,5 @@ mod mrc;
 mod presto;
 mod queues_environment;
 mod recorded_choices;
+mod spritz;
 mod vms;

@@ -15,11 +15,11 @@ struct Entry {
 
 /// Packets that are not acknowledged, in the order of their bytes.
 #[derive(Debug, Default)]
-pub(super) struct Sent(VecDeque<Entry>);
+pub(crate) struct Sent(VecDeque<Entry>);
 
 impl Sent {
     /// A packet leaves. If it left before, returns when, and the value that is to blame for its loss.
-    pub(super) fn leave(&mut self, seq: u64, value: u16, now_ns: u64) -> Option<(u16, u64)> {
+    pub(crate) fn leave(&mut self, seq: u64, value: u16, now_ns: u64) -> Option<(u16, u64)> {
         let entry = Entry { seq, at_ns: now_ns, value: Some(value) };
         let at = self.0.partition_point(|entry| entry.seq < seq);
         match self.0.get_mut(at) {
@@ -34,15 +34,21 @@ impl Sent {
         }
     }
 
+    /// Value that a packet which left is to blame for, should it be lost, and when it left last.
+    pub(crate) fn blamed(&self, seq: u64) -> Option<(u16, u64)> {
+        let entry = self.0.get(self.0.partition_point(|entry| entry.seq < seq))?;
+        entry.value.filter(|_| entry.seq == seq).map(|value| (value, entry.at_ns))
+    }
+
     /// All bytes before this one arrived.
-    pub(super) fn acknowledge(&mut self, before: u64) {
+    pub(crate) fn acknowledge(&mut self, before: u64) {
         while self.0.front().is_some_and(|entry| entry.seq < before) {
             self.0.pop_front();
         }
     }
 
     /// A packet is sent again for a reason that its path is not to blame for.
-    pub(super) fn excuse(&mut self, seq: u64) {
+    pub(crate) fn excuse(&mut self, seq: u64) {
         let at = self.0.partition_point(|entry| entry.seq < seq);
         if let Some(entry) = self.0.get_mut(at).filter(|entry| entry.seq == seq) {
             entry.value = None;
@@ -50,7 +56,7 @@ impl Sent {
     }
 
     /// All packets behind this one are sent again, whether they arrived or not.
-    pub(super) fn excuse_behind(&mut self, seq: u64) {
+    pub(crate) fn excuse_behind(&mut self, seq: u64) {
         let at = self.0.partition_point(|entry| entry.seq <= seq);
         self.0.range_mut(at..).for_each(|entry| entry.value = None);
     }
@@ -73,6 +79,10 @@ mod tests {
     fn what_leaves_again_tells_its_value_unless_that_is_excused() {
         let mut sent = five();
         sent.excuse(20);
+        assert_eq!(
+            [0, 10, 15, 20, 50].map(|seq| sent.blamed(seq)),
+            [Some((0, 0)), Some((1, 1)), None, None, None]
+        );
         assert_eq!(sent.leave(10, 7, 9), Some((1, 1)));
         assert_eq!(sent.leave(10, 8, 10), Some((7, 9)));
         assert_eq!(sent.leave(20, 8, 10), None);
