@@ -82,7 +82,7 @@ class EbpfPlan:
     scheme: str
     counter: str
     devices: tuple[str, ...]
-    """Devices whose packets these are; none if the command line must say."""
+    """Devices whose packets these are; none if the command line must say, which a removal need not."""
     hook: str
     """`ingress`, `egress` or `xdp`."""
     groups: tuple[WeightedMembers, ...]
@@ -97,7 +97,7 @@ def read_with(plan: str, options: Options) -> EbpfPlan:
     """The plan, on the devices and at the hook that the command line names before it.
 
     Raises:
-        AnabranchError: as `parse`; no device.
+        AnabranchError: as `parse`.
 
     """
     planned = FORM.read(plan)
@@ -105,12 +105,7 @@ def read_with(plan: str, options: Options) -> EbpfPlan:
         raise AnabranchError(f"hook: {options.hook}: unknown; use one of {', '.join(HOOKS)}")
     if options.dev:
         planned = replace(planned, devices=tuple(dict.fromkeys(options.dev)))
-    planned = checked(replace(planned, hook=options.hook or planned.hook))
-    if not planned.devices:
-        raise AnabranchError(
-            f"{planned.file}: switch.dev: missing; name the device whose packets these are, as in --dev eth0"
-        )
-    return planned
+    return checked(replace(planned, hook=options.hook or planned.hook))
 
 
 def parse(text: str, file: str) -> EbpfPlan:

@@ -39,6 +39,7 @@ def show(outcome: Outcome, dry_run: bool, console: Console) -> None:
 def show_stale(outcome: Outcome, console: Console) -> None:
     """Prints what is left of network namespaces that have ended."""
     _lines(outcome.lines, console)
+    _warnings(outcome.warnings, console)
     if not outcome.changes:
         console.print("nothing to do: nothing is left of network namespaces that have ended")
 
