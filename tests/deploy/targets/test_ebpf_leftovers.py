@@ -134,9 +134,9 @@ def without_ptrace(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @with_own_datapaths
 def test_a_process_that_cannot_be_read_does_not_keep_all(tmp_path: Path) -> None:
-    with planned("ended", tmp_path) as ended, planned("empty", tmp_path) as empty:
-        with planned("occupied", tmp_path) as occupied, inside("occupied"):
-            sleeping = subprocess.Popen(["sleep", "1000"])
+    gone, occupation = (planned("ended", tmp_path), planned("empty", tmp_path)), planned("occupied", tmp_path)
+    with gone[0] as ended, gone[1] as empty, occupation as occupied, inside("occupied"):
+        sleeping = subprocess.Popen(["sleep", "1000"])
     try:
         ended, empty = retired(ended), retired(empty)
         await_listed(ended)
@@ -164,8 +164,7 @@ def test_a_process_that_cannot_be_read_does_not_keep_all(tmp_path: Path) -> None
     finally:
         sleeping.kill()
         sleeping.wait()
-    gone = retired(occupied)
-    await_listed(gone)
+    await_listed(retired(occupied))
     stale()
     assert not ROOT.exists()
 
