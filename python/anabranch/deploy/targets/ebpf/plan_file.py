@@ -30,6 +30,8 @@ NAMES = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names of a folder in the BPF file system, where dots are reserved."""
 GROUP_NAME_BYTES = 64
 MEMBERS_MAX = 64
+GROUPS_MAX = 4096
+"""The kernel half's (`crates/kernel/src/datapath.rs`)."""
 SEED_MAX = 2**32 - 1
 SCHEME = "weighted"
 PAUSE_MAX_S = 3600.0
@@ -121,7 +123,7 @@ def parse(text: str, file: str) -> EbpfPlan:
     name, devices, hook = _switch(switch)
     switch.end()
     kernel = kernel_scheme(scheme, counter)
-    groups = groups_of(settings, lambda table: _group(table, scheme, kernel, seed))
+    groups = groups_of(settings, lambda table: _group(table, scheme, kernel, seed), GROUPS_MAX)
     for one in groups:
         if not one.prefixes and len(groups) > 1:
             hint = f"with several groups write {ALL_IP}; the longest prefix wins"

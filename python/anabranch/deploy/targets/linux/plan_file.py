@@ -17,6 +17,8 @@ from anabranch.files.settings import REQUIRED, Settings
 from anabranch.files.toml_document import parse_toml
 
 OWNERS = 256
+GROUPS_MAX = 1 << 15
+"""Numbers of an owner's groups; as many are left for its nexthops."""
 AUTO = "auto"
 MAIN_TABLE = 254
 TABLE_MAX, METRIC_MAX = 2**32 - 1, 2**32 - 1
@@ -78,7 +80,7 @@ def from_table(table: Mapping[str, Any], file: str) -> LinuxPlan:
     owner = settings.integer(
         "owner", 0, 0, OWNERS - 1, "Mark of the routes, groups and nexthops that belong to this plan."
     )
-    groups = groups_of(settings, _group)
+    groups = groups_of(settings, _group, GROUPS_MAX)
     taken = ((group.name, prefix, (group.table, group.metric)) for group in groups for prefix in group.prefixes)
     refuse_rivals(file, taken, "give one of them another table or metric")
     return LinuxPlan(file, owner, groups)

@@ -81,6 +81,7 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
     seeds = {
         group.name: _observed_seed(observed.get(plan.ownership.group_id(numbers[group.name]))) for group in plan.groups
     }
+    recipes = _observed_recipes(plan, present)
     others = [seed for group in plan.groups if group.seed is None and (seed := seeds[group.name]) is not None]
     installed: list[Installed] = []
     flows: set[Flow] = set()
@@ -93,7 +94,7 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
         warnings += notes
         number = numbers[group.name]
         try:
-            recipe = _observed_recipe(plan, number, present)
+            recipe = recipes.get(number)
             split = _split(plan, left, number, resolved, seed, recipe)
             rendered = render(split, plan.ownership, present)
             # A port that is not there must not turn a right plan into a wrong one.
@@ -324,21 +325,19 @@ def _observed_seed(group: Group | None) -> int | None:
     return None if group is None or group.selection is None else group.selection.parameter
 
 
-def _observed_recipe(plan: PlanFile, number: int, present: Tables) -> str | None:
-    """The recipe that a group in the switch was made by, of those that `auto` takes."""
-    if any(
-        isinstance(action, Multipath) and _number_led_to(flow, plan) == number for flow, action in _actions(present)
-    ):
-        return "multipath"
+def _observed_recipes(plan: PlanFile, present: Tables) -> dict[int, str]:
+    """The recipe that each group in the switch was made by, of those that `auto` takes, by its number."""
+    recipes = {}
     for group in present.groups:
-        if group.group_id == plan.ownership.group_id(number) and group.selection is not None:
+        if group.selection is not None:
             weights = [bucket.weight for bucket in group.buckets]
-            if group.selection.method == "hash":
-                return "hash-gravity" if max(weights, default=0) == WEIGHT_MAX else None
-            twin = sum(weights) == open_vswitch.Switch().max_slots and min(weights) == 1
-            return "dp_hash-twin" if twin else "dp_hash"
-    return None
-
-
-def _actions(present: Tables) -> Iterator[tuple[Flow, object]]:
-    return ((flow, action) for flow in present.flows for action in flow.actions)
+            if group.selection.method != "hash":
+                twin = sum(weights) == open_vswitch.Switch().max_slots and min(weights) == 1
+                recipes[group.group_id - plan.ownership.group_id(0)] = "dp_hash-twin" if twin else "dp_hash"
+            elif max(weights, default=0) == WEIGHT_MAX:
+                recipes[group.group_id - plan.ownership.group_id(0)] = "hash-gravity"
+    for flow in present.flows:
+        number = _number_led_to(flow, plan)
+        if number is not None and any(isinstance(action, Multipath) for action in flow.actions):
+            recipes[number] = "multipath"
+    return recipes

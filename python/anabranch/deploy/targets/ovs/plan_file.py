@@ -10,7 +10,7 @@ from anabranch.deploy.targets.ovs import match
 from anabranch.deploy.targets.ovs.match import Where, one_of, ports_of
 from anabranch.deploy.targets.ovs.ownership import OWNERS, TABLES, Ownership
 from anabranch.deploy.targets.ovs.recipes import SLOT_COUNTS
-from anabranch.deploy.targets.ovs.split import RECIPES, SEED_MAX
+from anabranch.deploy.targets.ovs.split import RECIPES, SEED_MAX, SPLITS_MAX
 from anabranch.deploy.targets.plan import group_keys
 from anabranch.deploy.targets.plan.form import PlanForm
 from anabranch.deploy.targets.plan.group_keys import groups_of, refuse_missing
@@ -89,7 +89,7 @@ def parse(text: str, file: str) -> PlanFile:
     )
     seed = group_keys.seed(settings, None, SEED_MAX, meaning, "kept")
     bridge, openflow, ovsdb = _switch(settings.table("switch"))
-    groups = groups_of(settings, lambda table: _group(table, seed, priority))
+    groups = groups_of(settings, lambda table: _group(table, seed, priority), SPLITS_MAX)
     try:
         ownership = Ownership(owner, first)
     except AnabranchError as error:

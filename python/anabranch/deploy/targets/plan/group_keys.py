@@ -47,11 +47,16 @@ class Bounded(Named, Protocol):
 Group = TypeVar("Group", bound=Named)
 
 
-def groups_of(settings: Settings, read: Callable[[Settings], Group]) -> tuple[Group, ...]:
+def groups_of(settings: Settings, read: Callable[[Settings], Group], most: int | None = None) -> tuple[Group, ...]:
     """Every `[[group]]` as `read` makes it of its table. It is the last key of a plan: what is left then is unknown.
 
+    Args:
+        settings: of the file.
+        read: makes a group of its table.
+        most: groups of a plan that the target has room for.
+
     Raises:
-        AnabranchError: there is none, two have one name, or what `read` raises.
+        AnabranchError: there is none, there are too many, two have one name, or what `read` raises.
 
     """
     given: list[Any] = settings.take(
@@ -67,6 +72,8 @@ def groups_of(settings: Settings, read: Callable[[Settings], Group]) -> tuple[Gr
     file = settings.file
     if not given:
         raise AnabranchError(f"{file}: group: missing; write one as [[group]] with name, match, ports and weights")
+    if most is not None and len(given) > most:
+        raise AnabranchError(f"{file}: group: {len(given):,} of them: a plan has at most {most:,} here; write several")
     groups: dict[str, Group] = {}
     for number, item in enumerate(given, 1):
         called = item.get("name") if isinstance(item, Mapping) else None

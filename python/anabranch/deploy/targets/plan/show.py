@@ -92,8 +92,10 @@ def _group(group: Measured, seconds: float, console: Console) -> None:
 
 
 def _lines(lines: list[str], console: Console) -> None:
-    for line in lines:
-        console.print(Text(line, STYLES.get(line.partition(" ")[0], "")), soft_wrap=True)
+    # Written at once: each write to a terminal or pipe costs more than its line.
+    with console:
+        for line in lines:
+            console.print(Text(line, STYLES.get(line.partition(" ")[0], "")), soft_wrap=True)
 
 
 def _warnings(warnings: list[str], console: Console) -> None:
