@@ -102,7 +102,10 @@ def test_a_match_is_these_rules(written: str, rules: list[tuple[int, str]]) -> N
         ),
         (("{ ip_dst", '{ in_port = "hos", ip_dst'), "group a: match.in_port: hos: no port of the bridge; did you mean"),
         (('"spine1"]', '"spine0"]'), "one is there twice; name it once and add its weights up"),
-        (('"10.0.2.0/24"', '"10.0.2.1/24"'), "group a: match.ip_dst: 10.0.2.1/24: 10.0.2.1/24 has host bits set"),
+        (
+            ('"10.0.2.0/24"', '"10.0.2.1/24"'),
+            "has host bits set; for the network write 10.0.2.0/24, for the address 10.0.2.1",
+        ),
         (('"10.0.2.0/24"', '"10.0.2.0/24", ip = 6'), "group a: match: no packet is all of this"),
         (('"10.0.2.0/24"', '"fd00::/64", arp = true'), "arp: True: no IPv4 address in ip_dst whose ARP could go along"),
         (('"10.0.2.0/24"', '"10.0.2.0/24", tcp_dst = 1, udp_dst = 1'), "tcp, udp: no packet is both"),
@@ -135,8 +138,8 @@ def test_a_port_that_is_not_there_is_left_out_and_named(recipe: str) -> None:
     )
     lacking = wanted(text)
     assert lacking.warnings == (
-        "group a: left out spine9: no port of the bridge; did you mean spine2?; once it is there, anabranch apply "
-        "brings it back",
+        "group a: left out spine9: no port of the bridge; did you mean spine2? (of a bond, name its members); once "
+        "it is there, anabranch apply brings it back",
     )
     ports = {bucket.watch_port for group in lacking.tables.groups for bucket in group.buckets}
     assert ports - {ANY} == {PORTS["spine0"], PORTS["spine2"]}
@@ -162,8 +165,8 @@ def test_packets_from_a_port_that_is_not_there_have_no_rule() -> None:
     lacking = wanted(text)
     assert matches(text) == [(1024, "in_port=host0,ip,ip_dst=10.0.2.0/24")]
     assert lacking.warnings == (
-        "group a: match.in_port: left out host7: no port of the bridge; did you mean host0?; once it is there, "
-        "anabranch apply brings it back",
+        "group a: match.in_port: left out host7: no port of the bridge; did you mean host0? (of a bond, name its "
+        "members); once it is there, anabranch apply brings it back",
     )
 
 

@@ -17,7 +17,7 @@ from anabranch.deploy.targets.ebpf.scheme import (
     refusal,
 )
 from anabranch.deploy.targets.plan import group_keys
-from anabranch.deploy.targets.plan.form import PlanForm
+from anabranch.deploy.targets.plan.form import PlanForm, plan_settings
 from anabranch.deploy.targets.plan.group import group
 from anabranch.deploy.targets.plan.group_keys import Network, groups_of, refuse_missing, refuse_rivals
 from anabranch.files.errors import AnabranchError
@@ -112,7 +112,7 @@ def read_with(plan: str, options: Options) -> EbpfPlan:
 
 def parse(text: str, file: str) -> EbpfPlan:
     """Reads and checks the text of a plan; raises as `PlanForm.read`."""
-    settings = Settings(file, "", parse_toml(text, file))
+    settings = plan_settings(parse_toml(text, file), file)
     scheme, counter = _scheme(settings)
     meaning = (
         "Seed of the hash (wyhash32 of addresses, ports and protocol); give another one to each switch. Left out, the "

@@ -286,7 +286,7 @@ def _there(
 def _no_ports(absent: Iterable[object], ports: Mapping[str, int]) -> str:
     names = ", ".join(dict.fromkeys(map(str, absent)))
     hints = dict.fromkeys(nearest(str(one), ports) if ports else "the bridge has none" for one in absent)
-    return f"{names}: no port of the bridge; {', '.join(hints)}"
+    return f"{names}: no port of the bridge; {', '.join(hints)} (of a bond, name its members)"
 
 
 def _checksum(group: WeightedPorts) -> int:

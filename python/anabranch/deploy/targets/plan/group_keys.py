@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from anabranch.deploy.targets.plan.bound import BOUND_PCT, parse_bound
@@ -210,4 +211,8 @@ def _prefix(settings: Settings, key: str, text: str) -> Network:
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
-        settings.refuse(key, text, f"{error}; write 10.0.2.0/24 or fd00:2::/64")
+        hint = "write 10.0.2.0/24 or fd00:2::/64"
+        with suppress(ValueError):
+            one = ipaddress.ip_interface(text)
+            hint = f"for the network write {one.network}, for the address {one.ip}"
+        settings.refuse(key, text, f"{error}; {hint}")
