@@ -90,10 +90,14 @@ def _left_behind() -> Iterator[Finding]:
         orphans = leftovers()
     except AnabranchError:
         return
-    if orphans:
-        what = ", ".join(f"{one.folder.name}: {' '.join(one.datapaths) or 'empty'}" for one in orphans)
-        hint = "anabranch remove --target ebpf --stale"
-        yield Finding("eBPF: datapaths of network namespaces that have ended", what, None, hint)
+    for these, of, hint in (
+        (orphans.ended, "that have ended", "anabranch remove --target ebpf --stale"),
+        (orphans.unsure, "that may have ended", "anabranch remove --target ebpf --stale, as root of the machine"),
+    ):
+        if these:
+            what = ", ".join(f"{one.folder.name}: {' '.join(one.datapaths) or 'empty'}" for one in these)
+            count = f"{sum(len(one.datapaths) for one in these)} in {len(these)}: "
+            yield Finding(f"eBPF: datapaths of network namespaces {of}", count + what, None, hint)
 
 
 def _processor() -> str:

@@ -19,6 +19,11 @@ TABLE_TWICE = re.compile(r"Cannot declare \((.*?),?\) twice \(at (?:line (\d+),|
 INLINE_TWICE = re.compile(r"Duplicate inline table key ['\"](.*)['\"] \(at (?:line (\d+),|end)")
 ENDLESS = re.compile(r"[0-9_]{4300,}")
 """Integer that Python does not convert."""
+LEVELS_MAX = 80
+"""Deepest nesting of tables and lists that is read, as in the reader of scenarios."""
+DOTTED = re.compile(r"""(?<![\w"'.-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){1000}""")
+"""Key of very many parts: Python's reader takes time in the square of their number."""
+TOO_DEEP = f"it is nested more than {LEVELS_MAX} deep; nest less"
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 
 
@@ -26,9 +31,11 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
     """Parses the tables of `text`, which came from `file`.
 
     Raises:
-        AnabranchError: it is not TOML; the message has file and line.
+        AnabranchError: it is not TOML, or nested more than `LEVELS_MAX` deep; the message has file and line.
 
     """
+    if dotted := DOTTED.search(text):
+        raise AnabranchError(f"{file}:{text.count(chr(10), 0, dotted.start()) + 1}: {TOO_DEEP}")
     try:
         document: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -38,12 +45,36 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
             raise AnabranchError(f"{file}:{line}: {key}: duplicate key; keep one of the two, or rename one") from None
         raise AnabranchError(f"{file}: not TOML: {error}; see the syntax at https://toml.io") from None
     except RecursionError:
-        raise AnabranchError(f"{file}: its brackets are nested too deeply to be read; nest fewer") from None
+        raise AnabranchError(f"{file}: {TOO_DEEP}") from None
     except ValueError:
         # Python refuses to convert integers of more digits than it has a limit for.
         line = next((line for line, content in enumerate(text.splitlines(), 1) if ENDLESS.search(content)), 1)
         raise AnabranchError(f"{file}:{line}: an integer of more than 64 bits; give one below 2^63") from None
+    for key, value in document.items():
+        if _is_deep(value):
+            raise AnabranchError(f"{file}: {key}: {TOO_DEEP}")
     return document
+
+
+def parse_value(text: str, origin: str) -> Any:
+    """Parses one value, as it stands behind `=`; `origin` is where it came from.
+
+    Raises:
+        AnabranchError: as `parse_toml`.
+
+    """
+    return parse_toml(f"value = {text}", origin)["value"]
+
+
+def _is_deep(value: object) -> bool:
+    """Whether values are nested so deeply that recursion over them, `repr` for one, would come to Python's limit."""
+    tables: list[Any] = [value]
+    for _ in range(LEVELS_MAX + 1):
+        tables = [one for one in tables if isinstance(one, (dict, list))]
+        if not tables:
+            return False
+        tables = [inner for one in tables for inner in (one.values() if isinstance(one, dict) else one)]
+    return True
 
 
 def _twice(text: str, message: str) -> tuple[int, str] | None:

@@ -442,6 +442,18 @@ def test_the_example_works_as_it_is() -> None:
 
 
 @with_own_datapaths
+def test_what_a_device_of_the_command_line_began_ends_without_it(tmp_path: Path) -> None:
+    pairs("in", "e1", "e2", "e3")
+    plan = written(tmp_path, PLAN.replace('dev = ["in"]\n', ""))
+    assert on_kernel("apply", plan, "--dev", "in").returncode == 0
+    assert PINS.exists()
+    assert "change" in on_kernel("remove", plan, "--dry-run").stdout
+    run = on_kernel("remove", plan)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert not PINS.exists()
+
+
+@with_own_datapaths
 def test_mistakes_of_the_command_line(tmp_path: Path) -> None:
     pairs("in", "e1", "e2", "e3")
     plan = written(tmp_path, PLAN)
@@ -458,7 +470,8 @@ def test_mistakes_of_the_command_line(tmp_path: Path) -> None:
         assert run.returncode == 2
         assert said in run.stderr
     written(tmp_path, PLAN.replace('dev = ["in"]\n', ""))
-    assert "switch.dev: missing; name the device whose packets these are" in on_kernel("apply", plan).stderr
+    for verb in ("apply", "diff", "verify"):
+        assert "switch.dev: missing; name the device whose packets these are" in on_kernel(verb, plan).stderr
     for target in ("ovs", "linux"):
         other = anabranch("apply", str(plan), "--target", target, "--dev", "in")
         assert other.returncode == 2

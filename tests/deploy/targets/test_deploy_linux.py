@@ -249,7 +249,7 @@ def test_steps_lead_from_any_state_to_any_other_and_back() -> None:
         (PLAN.replace('name = "to-leaf2"\n', ""), "group 1: name: missing"),
         (PLAN.replace("ip_dst", "ip_src"), "matches destinations only"),
         (PLAN.replace("10.3.0.0/24", "fd00::/64"), "IPv4 beside IPv6: write a group for each"),
-        (PLAN.replace("10.3.0.0/24", "10.3.0.1/24"), "has host bits set; write 10.0.2.0/24"),
+        (PLAN.replace("10.3.0.0/24", "10.3.0.1/24"), "has host bits set; for the network write 10.3.0.0/24"),
         (PLAN.replace("[4, 3, 2]", "[4, 3]"), r"weights.*give one per path, 3 of them"),
         (PLAN.replace('"10.9.2.2"', '"10.9.2"'), "gateways: 10.9.2: not an address"),
         (PLAN.replace('"10.9.2.2", ""]', '"10.9.2.2"]'), "give one per port, 3 of them"),

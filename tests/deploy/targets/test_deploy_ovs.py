@@ -415,6 +415,38 @@ def test_a_bridge_that_differs_is_not_measured(switch: OpenVSwitch, folder: Path
     assert "cannot tell: no packet came" in run.stdout
 
 
+def test_a_port_that_is_gone_is_left_out_and_comes_back(switch: OpenVSwitch, folder: Path) -> None:
+    failover = group(2, recipe="failover").replace("weights = [4, 3, 2]\n", "")
+    groups = (group(1), failover, group(3, recipe="multipath", weights="[1, 1, 1]"))
+    plan = written(folder, *groups)
+    verb("apply", plan, switch)
+    number = switch.vsctl("get", "interface", "p2", "ofport").strip()
+    before = held(switch)
+    switch.vsctl("del-port", BRIDGE, "p2")
+    try:
+        note = r"left out p2: no port of the bridge; [^;]+; once it is there, anabranch apply brings it back"
+        changed = verb("diff", plan, switch, status=1).stdout
+        for leaf in (1, 2, 3):
+            assert re.search(f"^note: group leaf{leaf}: {note}$", changed, re.MULTILINE)
+        assert "the switch does not hold the plan" in verb("verify", plan, switch, status=1).stdout
+        verb("apply", plan, switch)
+        assert "nothing to do" in verb("diff", plan, switch).stdout
+        with sending(switch, range(1, 65536)):
+            verify = ("verify", str(plan), "--openflow", switch.openflow(BRIDGE), "--seconds", "3")
+            shown = anabranch(*verify, "--connections", "1000000").stdout
+        rows = [line.split() for line in shown.splitlines() if line.startswith("p2 ")]
+        assert [(row[1:5], row[-1]) for row in rows] == [(["0.00", "0.00", row[3], "0"], "down") for row in rows]
+        assert len(rows) == 3
+        lost = written(folder, group(1).replace('["p1", "p2", "p3"]', '["p8", "p9"]').replace("[4, 3, 2]", "[1, 1]"))
+        refused = verb("diff", lost, switch, status=2).stderr
+        assert "group leaf1: ports: p8, p9: no port of the bridge; " in refused
+        written(folder, *groups)
+    finally:
+        switch.vsctl("add-port", BRIDGE, "p2", "--", "set", "interface", "p2", "type=dummy", f"ofport_request={number}")
+    assert verb("apply", plan, switch).stdout.count("left out") == 0
+    assert [line for line in held(switch) if "group_id" in line] == [line for line in before if "group_id" in line]
+
+
 def test_the_database_says_where_the_bridge_is(switch: OpenVSwitch, folder: Path) -> None:
     plan = written(folder, group(1))
     ovsdb = ("--ovsdb", switch.database)

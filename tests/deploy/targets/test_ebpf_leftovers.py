@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -100,7 +103,9 @@ def test_what_has_ended_goes_and_what_lives_stays(tmp_path: Path) -> None:
         assert dry.splitlines() == [
             f"- datapath plan of network namespace {number}, which has ended" for number in sorted(gone, key=int)
         ]
-        assert "eBPF: datapaths" in anabranch("doctor").stdout
+        found = json.loads(anabranch("doctor", "--json", "-").stdout)["findings"]
+        (counted,) = (one["found"] for one in found if "that have ended" in one["what"])
+        assert counted.startswith(f"{len(gone)} in {len(gone)}: {min(gone, key=int)}: plan, ")
         assert {path.name for path in ROOT.iterdir()} == {own, living, *gone}
         document = json.loads(stale("--dry-run", "--json", "-"))
         assert (document["changes"], document["lines"], document["plan"]) == (len(gone), dry.splitlines(), None)
@@ -118,6 +123,50 @@ def test_what_has_ended_goes_and_what_lives_stays(tmp_path: Path) -> None:
         stale()
     assert {path.name for path in ROOT.iterdir()} == {own}
     assert anabranch("diff", str(file), "--target", "ebpf").returncode == 0
+
+
+def without_ptrace(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run by root without CAP_SYS_PTRACE, as in a container: processes that have it cannot be read."""
+    lacking = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    command = [*lacking, sys.executable, "-m", "anabranch", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+
+
+@with_own_datapaths
+def test_a_process_that_cannot_be_read_does_not_keep_all(tmp_path: Path) -> None:
+    gone, occupation = (planned("ended", tmp_path), planned("empty", tmp_path)), planned("occupied", tmp_path)
+    with gone[0] as ended, gone[1] as empty, occupation as occupied, inside("occupied"):
+        sleeping = subprocess.Popen(["sleep", "1000"])
+    try:
+        ended, empty = retired(ended), retired(empty)
+        await_listed(ended)
+        for pin in (ROOT / empty).iterdir():
+            shutil.rmtree(pin)
+        run = without_ptrace(*STALE, "--dry-run")
+        lines = run.stdout.splitlines()
+        assert lines[0] == f"- datapath plan of network namespace {ended}, which has ended", run.stderr
+        # Its devices live: the kernel says so, whoever holds it. Of an empty folder nobody can say anything.
+        assert lines[1].startswith(f"note: kept: {empty}, for processes that this user may not read could hold these")
+        assert re.search(r": \d+ \(\S+\).*; give CAP_SYS_PTRACE, or run this as root of the machine$", lines[1])
+        assert len(lines) == 2
+        found = json.loads(without_ptrace("doctor", "--json", "-").stdout)["findings"]
+        counted = {
+            one["what"].rpartition("namespaces ")[2]: one["found"] for one in found if "datapaths of" in one["what"]
+        }
+        assert counted == {
+            "that have ended": f"1 in 1: {ended}: plan",
+            "that may have ended": f"0 in 1: {empty}: empty",
+        }
+        assert without_ptrace(*STALE).returncode == 0
+        assert {path.name for path in ROOT.iterdir()} == {occupied, empty}
+        assert stale() == f"- empty folder of network namespace {empty}, which has ended\n"
+        assert {path.name for path in ROOT.iterdir()} == {occupied}
+    finally:
+        sleeping.kill()
+        sleeping.wait()
+    await_listed(retired(occupied))
+    stale()
+    assert not ROOT.exists()
 
 
 @with_own_datapaths

@@ -18,7 +18,7 @@ from anabranch.deploy.netlink.nexthop import Device
 from anabranch.deploy.targets.ebpf import desired as ebpf_wanted
 from anabranch.deploy.targets.ebpf import plan_file as ebpf_plan
 from anabranch.deploy.targets.ebpf.datapath import DatapathState, fits
-from anabranch.deploy.targets.ebpf.desired import desired
+from anabranch.deploy.targets.ebpf.desired import desired, refuse_absent
 from anabranch.deploy.targets.ebpf.plan_file import EbpfPlan
 from anabranch.deploy.targets.ebpf.scheme import KERNEL_SCHEMES
 from anabranch.deploy.targets.ebpf.verify import TURNS_OFF
@@ -217,6 +217,11 @@ def test_a_missing_device_is_one_that_is_down() -> None:
     assert lacking.warnings == (
         "group a: masked without a device: e4 (use one of in, e1, e2, e3); in force are e1 57.14 %, e2 42.86 %",
     )
+    refuse_absent(parsed(PLAN.replace('"e3"', '"e4"')), DEVICES)
+    refuse_absent(parsed(PLAN), {name: Device(1, name, False, False) for name in ("in", "e2")})
+    nothing = r"group a: ports: without a device: e1 \(use one of in\), e2 .*make one first"
+    with pytest.raises(AnabranchError, match=nothing):
+        refuse_absent(parsed(PLAN), {"in": DEVICES["in"]})
     # What was there keeps its number: nothing differs from what --follow leaves behind.
     gone = {name: device for name, device in DEVICES.items() if name != "e3"}
     before = held(desired(parsed(PLAN), DEVICES | {"e3": Device(4, "e3", False, False)}, None))

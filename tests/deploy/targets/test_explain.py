@@ -202,3 +202,21 @@ def test_errors_name_the_key_the_value_and_the_mend(arguments: str, message: str
     assert run.stderr.startswith("anabranch: error: ")
     assert message in run.stderr
     assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("recipe", ["dp_hash", "default"])
+def test_hints_for_a_plan_name_what_a_plan_has(tmp_path: Path, recipe: str) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[[group]]\nname = "a"\nmatch = {}\nseed = 1\nports = ["p1", "p2"]\nweights = [1, 300]\n'
+        f'recipe = "{recipe}"\n'
+    )
+    run = anabranch("explain", ONE, "--plan", str(plan))
+    assert run.returncode == 2
+    assert "group 0xab010000: weights: they do not fit 256 slots" in run.stderr
+    assert "--method" not in run.stderr
+    hinted = re.findall(r'"([\w-]+)"', run.stderr.rpartition("; ")[2])
+    assert hinted == ["dp_hash-twin", "hash-gravity"]
+    for other in hinted:
+        plan.write_text(plan.read_text().replace(f'"{recipe}"', f'"{other}"'))
+        assert anabranch("explain", ONE, "--plan", str(plan)).returncode == 0

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch import AnabranchError
+from anabranch.deploy.openflow.action import ANY
 from anabranch.deploy.openflow.tables import Tables
 from anabranch.deploy.targets.linux import plan_file as linux_plan
 from anabranch.deploy.targets.ovs import desired as rules
@@ -20,6 +21,7 @@ from anabranch.deploy.targets.ovs import plan_file
 from anabranch.deploy.targets.ovs.change import TablesChange
 from anabranch.deploy.targets.ovs.desired import Desired
 from anabranch.deploy.targets.ovs.listing import match
+from anabranch.deploy.targets.ovs.split import RECIPES
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "plan.toml"
 PORTS = {"host0": 1, "spine0": 2, "spine1": 3, "spine2": 4}
@@ -94,9 +96,16 @@ def test_a_match_is_these_rules(written: str, rules: list[tuple[int, str]]) -> N
         ),
         (("weights = [4, 3]", 'weights = [4, 3]\nrecipe = "failover"'), "leave the weights out"),
         (("weights = [4, 3]", "weights = [4, 3]\nslots = 300"), "slots: 300: give a power of two from 256 to 65536"),
-        (('"spine1"]', '"spine9"]'), "group a: ports: spine9: no port of the bridge; did you mean spine"),
+        (
+            ('"spine0", "spine1"]', '"spine8", "spine9"]'),
+            "group a: ports: spine8, spine9: no port of the bridge; did you mean spine",
+        ),
+        (("{ ip_dst", '{ in_port = "hos", ip_dst'), "group a: match.in_port: hos: no port of the bridge; did you mean"),
         (('"spine1"]', '"spine0"]'), "one is there twice; name it once and add its weights up"),
-        (('"10.0.2.0/24"', '"10.0.2.1/24"'), "group a: match.ip_dst: 10.0.2.1/24: 10.0.2.1/24 has host bits set"),
+        (
+            ('"10.0.2.0/24"', '"10.0.2.1/24"'),
+            "has host bits set; for the network write 10.0.2.0/24, for the address 10.0.2.1",
+        ),
         (('"10.0.2.0/24"', '"10.0.2.0/24", ip = 6'), "group a: match: no packet is all of this"),
         (('"10.0.2.0/24"', '"fd00::/64", arp = true'), "arp: True: no IPv4 address in ip_dst whose ARP could go along"),
         (('"10.0.2.0/24"', '"10.0.2.0/24", tcp_dst = 1, udp_dst = 1'), "tcp, udp: no packet is both"),
@@ -120,6 +129,56 @@ def test_errors_name_file_group_key_value_and_mend(change: tuple[str, str], mess
         wanted(GROUP.replace(*change))
     assert message in str(refused.value)
     assert str(refused.value).startswith("plan.toml: ")
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_port_that_is_not_there_is_left_out_and_named(recipe: str) -> None:
+    text = GROUP.replace('"spine1"]', '"spine9", "spine2"]').replace(
+        "weights = [4, 3]", f'recipe = "{recipe}"' + "\nweights = [2, 1, 2]" * (recipe != "failover")
+    )
+    lacking = wanted(text)
+    assert lacking.warnings == (
+        "group a: left out spine9: no port of the bridge; did you mean spine2? (of a bond, name its members); once "
+        "it is there, anabranch apply brings it back",
+    )
+    ports = {bucket.watch_port for group in lacking.tables.groups for bucket in group.buckets}
+    assert ports - {ANY} == {PORTS["spine0"], PORTS["spine2"]}
+    shares = lacking.groups[0].split.shares()
+    assert shares == pytest.approx([1, 0, 0] if recipe == "failover" else [0.5, 0, 0.5], abs=0.01)
+    # Paths keep their numbers, so that what stays keeps its connections.
+    whole = wanted(text, ports=PORTS | {"spine9": 9})
+    assert not whole.warnings
+    first = min(lacking.tables.groups, key=lambda group: group.group_id)
+    assert {b.bucket_id: b.watch_port for b in first.buckets if b.bucket_id < 3} == {0: 2, 2: 4}
+    # Brought back, all is as if it had never been away.
+    back = wanted(text, lacking.tables, ports=PORTS | {"spine9": 9}).tables
+    assert recipe == "multipath" or back == whole.tables
+
+
+def test_failover_begins_with_the_first_port_that_is_there() -> None:
+    text = GROUP.replace('"spine0"', '"spine9"').replace("weights = [4, 3]", 'recipe = "failover"')
+    assert wanted(text).groups[0].split.shares() == [0, 1]
+
+
+def test_packets_from_a_port_that_is_not_there_have_no_rule() -> None:
+    text = GROUP.replace("{ ip", '{ in_port = ["host0", "host7"], ip')
+    lacking = wanted(text)
+    assert matches(text) == [(1024, "in_port=host0,ip,ip_dst=10.0.2.0/24")]
+    assert lacking.warnings == (
+        "group a: match.in_port: left out host7: no port of the bridge; did you mean host0? (of a bond, name its "
+        "members); once it is there, anabranch apply brings it back",
+    )
+
+
+def test_an_error_that_the_plan_allows_is_judged_with_all_ports_there() -> None:
+    text = GROUP.replace('"spine1"]', '"spine1", "spine9"]').replace(
+        "weights = [4, 3]", 'weights = [1, 1, 2]\nrecipe = "hash"\nerror = "1%"'
+    )
+    with pytest.raises(AnabranchError, match=r"error: 1%: hash is .* off these weights"):
+        wanted(text)
+    # Off only for want of a port: a note, no refusal.
+    even = text.replace("[1, 1, 2]", "[2, 1, 1]").replace('"hash"', '"dp_hash"')
+    assert wanted(even).warnings
 
 
 @pytest.mark.parametrize(

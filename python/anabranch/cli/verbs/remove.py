@@ -45,8 +45,8 @@ def remove(
             problem = f"with --target {able}, and without a plan, only"
             raise AnabranchError(f"stale: {problem}; write anabranch remove --target {able} --stale")
         options.refuse_any("with --stale; leave it out", values=False)
-        gone = chosen.descriptor.stale(dry_run)
-        outcome = verbs.Outcome(gone, len(gone), [], "nothing of network namespaces that have ended")
+        gone, notes = chosen.descriptor.stale(dry_run)
+        outcome = verbs.Outcome(gone, len(gone), notes, "nothing of network namespaces that have ended")
     elif plan is None:
         raise AnabranchError(
             "plan: missing; name the plan whose owner's rules shall go, as in anabranch remove plan.toml"

@@ -82,7 +82,7 @@ def marks_of(text: str, *, leaf: str | None, addresses: Sequence[str]) -> Marks:
         nets = {name: [ipaddress.IPv4Network(prefix) for prefix in entry[0]] for name, entry in leaves.items()}
         if not all(isinstance(row, list) for _, labels in leaves.values() for row in labels.values()):
             raise TypeError("labels are lists")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         kind = type(error).__name__
         raise AnabranchError(f"labels: not what a controller serves ({kind}: {error}); give its slices.json") from None
     if leaf is None:

@@ -14,6 +14,7 @@ from rich.text import Text
 from anabranch.deploy.netlink.link_monitor import LinkEvent
 from anabranch.deploy.netlink.link_state import lives
 from anabranch.deploy.targets.plan.show import STYLES
+from anabranch.files.terminal.visible import one_line
 
 
 @contextmanager
@@ -44,6 +45,6 @@ def report(news: Sequence[str], lines: Sequence[str], console: Console) -> None:
     """Prints news with the time of day, then the changes that they made necessary."""
     clock = datetime.now().astimezone().strftime("%H:%M:%S.%f")[:-3]
     for one in news:
-        console.print(f"{clock} {one}", markup=False, soft_wrap=True)
+        console.print(f"{clock} {one_line(one)}", markup=False, soft_wrap=True)
     for line in lines:
-        console.print(Text(line, STYLES.get(line.partition(" ")[0], "")), soft_wrap=True)
+        console.print(Text(one_line(line), STYLES.get(line.partition(" ")[0], "")), soft_wrap=True)

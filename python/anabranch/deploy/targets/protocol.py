@@ -79,8 +79,8 @@ class Descriptor:
     """Parts that the target does not have, each with the reason and a hint."""
     follow: Callable[[str, Any, Console], None] | None = None
     """Keeps a plan in force as links come and go until it is interrupted, where nobody else does."""
-    stale: Callable[[bool], list[str]] | None = None
-    """Removes what no plan can remove any more, and returns it as lines; the argument says whether it only looks."""
+    stale: Callable[[bool], tuple[list[str], list[str]]] | None = None
+    """Removes what no plan can remove any more; returns it as lines, and notes. The argument: whether it only looks."""
 
 
 PlanT = TypeVar("PlanT")

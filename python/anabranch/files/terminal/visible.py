@@ -18,6 +18,11 @@ def visible(text: str) -> str:
     return CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
+def one_line(text: str) -> str:
+    r"""The same with line feeds and tabs as escapes: a name must not begin a line of its own."""
+    return visible(text).replace("\n", r"\n").replace("\t", r"\t")
+
+
 def shortened(text: str) -> str:
     """Replaces words of more than `LETTERS_MAX` letters by their beginning and their length."""
     return LONG.sub(lambda match: f"{match[0][:SHOWN]}... ({len(match[0]):,} letters)", text)

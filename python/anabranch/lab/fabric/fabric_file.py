@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from anabranch import _core
 from anabranch.files.errors import AnabranchError
+from anabranch.files.toml_document import parse_toml
 from anabranch.lab.fabric.blueprint import Blueprint, scaled
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.switching import Switching
 from anabranch.simulate.runs.literal import document, key_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LINK_RATE = "10 Gbps"
 """Rate of a scenario's link where none is written (docs/scenario.md)."""
@@ -53,7 +48,7 @@ def scaled_fabric(record: Record) -> dict[str, Any]:
         AnabranchError: the rates are in another file.
 
     """
-    fabric = dict(tomllib.loads(record.scenario).get("fabric", {}))
+    fabric = dict(parse_toml(record.scenario, record.scenario_file).get("fabric", {}))
     if "file" in fabric:
         fabric["file"] = str(Path(record.scenario_file).parent / fabric["file"])
         if record.scale != 1:

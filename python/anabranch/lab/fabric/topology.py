@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import secrets
 import socket
-import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from anabranch import _core
 from anabranch.deploy.targets.registry import DEFAULT
 from anabranch.files.atomic_file import write_whole
 from anabranch.files.errors import AnabranchError
+from anabranch.files.toml_document import parse_toml
 from anabranch.lab.fabric import build, iproute, record, shaping
 from anabranch.lab.fabric.blueprint import LAB_NAME, Blueprint, Cable, End, Host, draw, enter, scaled
 from anabranch.lab.fabric.fabric_file import fabric_file
@@ -22,11 +22,6 @@ from anabranch.lab.fabric.machine import check_machine
 from anabranch.lab.fabric.record import Record
 from anabranch.lab.fabric.switching import Switching, remove_rest, switching
 from anabranch.simulate.runs.load import read_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LOCAL, PORTS = "127.0.0.1", range(20_000, 32_000)
 """Below those that Linux gives to connections by itself (ip_local_port_range of ip-sysctl.rst): none of these can have
@@ -332,8 +327,8 @@ def topology_of(text: str, file: str) -> dict[str, Any]:
 
     """
     try:
-        whole = "traffic" in tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        whole = "traffic" in parse_toml(text, file)
+    except AnabranchError:
         # The reader of scenarios says where and what.
         whole = True
     return _core.Scenario(text, file).topology() if whole else _core.Fabric(text, file).topology()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import numpy as np
 from anabranch import _core
 from anabranch.deploy.targets.registry import DEFAULT
 from anabranch.files.errors import AnabranchError
+from anabranch.files.toml_document import parse_toml
 from anabranch.lab.calibration.contention import judge
 from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric.topology import Lab, topology_of
@@ -29,11 +29,6 @@ from anabranch.lab.traffic.play import Action, Endpoint, Options, Watch, play, r
 from anabranch.lab.traffic.port_watch import PortWatch
 from anabranch.simulate.runs.folder import run_folder
 from anabranch.simulate.runs.results import Run
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 INTERVAL_LEAST_NS = 50_000_000
 """Between two readings of all ports: they take CPU that switches need."""
@@ -71,7 +66,7 @@ def check(scenario: _core.Scenario, choices: Choices, switch: str = DEFAULT) -> 
         AnabranchError: none can; it says what one can.
 
     """
-    resolved = tomllib.loads(scenario.resolved_toml())
+    resolved = parse_toml(scenario.resolved_toml(), scenario.name)
     forwarding.check(resolved["routing"], switch, choices.recipe)
     options(resolved, 1.0, choices.congestion_control)
     refuse_partial(scenario.topology()["changes"])
@@ -86,7 +81,7 @@ def ready(lab: Lab, scenario: _core.Scenario, choices: Choices) -> Iterator[Read
         AnabranchError: the lab is another fabric's, or cannot do what the scenario asks; it says what it can.
 
     """
-    resolved, topology = tomllib.loads(scenario.resolved_toml()), scenario.topology()
+    resolved, topology = parse_toml(scenario.resolved_toml(), scenario.name), scenario.topology()
     _check_fabric(lab, topology)
     switches = switches_of(lab, resolved["routing"], choices.recipe)
     play_options = options(resolved, 1 / lab.scale, choices.congestion_control)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import polars as pl
 
+from anabranch.files.toml_document import read_toml
 from anabranch.simulate.runs.results import Run
 from anabranch.simulate.stats.lazily import collected
 from anabranch.simulate.study.outcome import Cell, StudyOutcome
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DEMAND = ("seed", "traffic", "fabric", "framing", "measure")
 """Tables of a scenario that decide which flows there are, when they begin, and which of them count."""
@@ -56,6 +51,5 @@ def _same_flows(one: Run, other: Run) -> bool:
 
 
 def _demand(run: Run) -> dict[str, Any]:
-    with (run.folder / "scenario.toml").open("rb") as file:
-        resolved = tomllib.load(file)
+    resolved = read_toml(run.folder / "scenario.toml")
     return {table: resolved.get(table) for table in DEMAND}

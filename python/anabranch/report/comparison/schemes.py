@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,17 +9,13 @@ from typing import Any
 
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import nearest
+from anabranch.files.toml_document import parse_value
 from anabranch.simulate.load_balancers import schemes as house
 from anabranch.simulate.own.class_source import extracted, own_file
 from anabranch.simulate.own.named import is_own, own_name, read_own
 from anabranch.simulate.own.override import BALANCE, UNDERNEATH
 from anabranch.simulate.own.program import PREFIX
 from anabranch.simulate.own.scheme import Scheme
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Place = Callable[[Path], str]
 """Writes the path of a file as a study file has it."""
@@ -119,8 +114,8 @@ def _setting(text: str) -> tuple[str, Any]:
     if not sign or not key.strip():
         raise AnabranchError(f"schemes: {text}: not KEY=VALUE; write as in letflow,routing.gap=200us")
     try:
-        return key.strip(), tomllib.loads(f"value = {value.strip()}")["value"]
-    except tomllib.TOMLDecodeError:
+        return key.strip(), parse_value(value.strip(), f"schemes: {key.strip()}")
+    except AnabranchError:
         return key.strip(), value.strip()
 
 

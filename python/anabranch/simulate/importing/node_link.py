@@ -23,6 +23,9 @@ def read(text: str, file: str) -> AttributeGraph:
         raise AnabranchError(f"{file}:{error.lineno}: not JSON: {error.msg}; write node-link JSON") from None
     except RecursionError:
         raise AnabranchError(f"{file}: its brackets are nested too deeply to be read; nest fewer") from None
+    except ValueError:
+        # Python refuses to convert integers of more digits than it has a limit for.
+        raise AnabranchError(f"{file}: an integer of more than 4,300 digits; write node-link JSON") from None
     links = "links" if isinstance(document, dict) and "links" in document else "edges"
     if not (isinstance(document, dict) and all(isinstance(document.get(key), list) for key in ("nodes", links))):
         raise AnabranchError(f"{file}: no lists `nodes` and `links`; write it by networkx.node_link_data")

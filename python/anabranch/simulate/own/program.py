@@ -5,18 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 from anabranch._core import VERSION
 from anabranch.files.errors import AnabranchError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from anabranch.files.toml_document import parse_toml
 
 PREFIX = "crate:"
 BUILD = "cargo build --release"
@@ -46,12 +41,12 @@ def find_program(text: str, folder: Path) -> Program:
     crate = (folder / text.removeprefix(PREFIX)).resolve()
     manifest = crate / "Cargo.toml"
     try:
-        name = tomllib.loads(manifest.read_text(encoding="utf-8"))["package"]["name"]
+        name = parse_toml(manifest.read_text(encoding="utf-8"), str(manifest))["package"]["name"]
     except OSError as error:
         raise AnabranchError(
             f"{text}: {manifest}: {error.strerror}; give the folder of a crate that `anabranch schemes new` has written"
         ) from None
-    except (tomllib.TOMLDecodeError, KeyError, UnicodeDecodeError):
+    except (ValueError, KeyError, TypeError):
         raise AnabranchError(f"{text}: {manifest}: no manifest of a crate; give its folder") from None
     target = Path(os.environ.get("CARGO_TARGET_DIR") or "target")
     program = crate / target / "release" / str(name)
@@ -89,9 +84,9 @@ def _versions(text: str, program: Path, hint: str) -> tuple[str, int]:
     """Versions of anabranch and of its model that a program was built with."""
     try:
         asked = subprocess.run([program, "--about"], capture_output=True, text=True, check=True, timeout=ASKING_SECONDS)
-        versions = tomllib.loads(asked.stdout)
+        versions = parse_toml(asked.stdout, str(program))
         return str(versions["version"]), int(versions["model_version"])
-    except (OSError, subprocess.SubprocessError, tomllib.TOMLDecodeError, KeyError, ValueError):
+    except (OSError, subprocess.SubprocessError, KeyError, ValueError):
         raise AnabranchError(
             f"{text}: {program} does not answer as a program for studies does; its main.rs must call "
             f"anabranch_program::main, as `anabranch schemes new` writes it; {hint}"

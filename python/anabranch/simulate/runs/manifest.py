@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from anabranch import _core
+from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.runs.execute import Executed
 from anabranch.simulate.stats import host_queues, retransmission
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DEFINITIONS = {
     "fct_ns": "flow completion time: from the flow's start, when its sender is told to send, to the arrival of its "
@@ -41,7 +36,7 @@ def origin(scenario: _core.Scenario, command: Sequence[str], started_at: str) ->
         "version": _core.VERSION,
         "optimised": _core.OPTIMISED,
         "model_version": scenario.model_version,
-        "seed": tomllib.loads(scenario.resolved_toml()).get("seed"),
+        "seed": parse_toml(scenario.resolved_toml(), scenario.name).get("seed"),
         "command": list(command),
         "started_at": started_at,
         "machine": f"{platform.machine()} {platform.system()} {platform.release()}, {os.cpu_count()} cores",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from anabranch.files.toml_document import read_toml
 
 if TYPE_CHECKING:
     from anabranch._core import Columns
@@ -61,7 +57,7 @@ def read_run(folder: Path) -> ProgramRun:
     tables: dict[str, Columns] = {
         name: {} for name in ("flows", "ports", "queues", "windows", "events", "steps", "critical", "requests")
     }
-    listed = tomllib.loads((folder / TOTALS).read_text(encoding="utf-8"))
+    listed = read_toml(folder / TOTALS)
     for table, columns in listed["columns"].items():
         for name in columns:
             values = np.load(folder / f"{table}.{name}.npy", allow_pickle=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import math
-import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import choose
+from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.runs.folder import read_manifest
 from anabranch.simulate.runs.html_table import html_table, titled
 from anabranch.simulate.runs.pandas_frame import pandas_frame
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 
     from anabranch.simulate.stats.size_classes import SizeClass
     from anabranch.simulate.stats.window import Window
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 TABLES = ("flows", "ports", "queues", "windows", "events", "steps", "critical", "requests")
@@ -198,7 +193,7 @@ class Run:
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The resolved scenario: every setting, the defaults included."""
-        scenario: dict[str, Any] = self._parsed("scenario.toml", tomllib.loads)
+        scenario: dict[str, Any] = self._parsed("scenario.toml", lambda text: parse_toml(text, "scenario.toml"))
         return scenario
 
     @cached_property

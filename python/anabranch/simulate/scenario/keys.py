@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from typing import Any, NamedTuple
 
 from anabranch import _core
 from anabranch.files.hints import nearest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from anabranch.files.toml_document import parse_value
 
 VALUE, TABLE, TABLES = "value", "table", "tables"
 
@@ -35,7 +30,7 @@ class Key(NamedTuple):
         """Default as a value of Python; None if there is none."""
         if not self.written.startswith("`"):
             return None
-        return tomllib.loads(f"value = {self.written.strip('`')}")["value"]
+        return parse_value(self.written.strip("`"), self.path)
 
 
 @cache

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from anabranch.files.errors import AnabranchError
+from anabranch.files.toml_document import parse_value
 from anabranch.simulate.own.named import Own, is_own, read_own
 from anabranch.simulate.own.override import BALANCE, UNDERNEATH
 from anabranch.simulate.runs.literal import literal
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 def replaced(file: str, axis: str, overrides: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], Own | None]:
@@ -26,7 +21,7 @@ def replaced(file: str, axis: str, overrides: list[tuple[str, str]]) -> tuple[li
     own = None
     changed = []
     for key, written in overrides:
-        value = tomllib.loads(f"value = {written}")["value"] if key == BALANCE else None
+        value = parse_value(written, f"{file}: axes.{axis}") if key == BALANCE else None
         if isinstance(value, str) and is_own(value):
             try:
                 own = read_own(value, Path(file).parent)

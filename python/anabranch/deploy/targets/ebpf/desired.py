@@ -128,6 +128,25 @@ def refuse_errors(plan: EbpfPlan) -> None:
         refuse_error(plan.file, "ebpf", one.planned, program, one.error_pct(program))
 
 
+def refuse_absent(plan: EbpfPlan, devices: Mapping[str, Device]) -> None:
+    """Refuses a plan that names no device whose packets are split, and a group none of whose devices is there.
+
+    A device that is missing is masked; then nothing would be left.
+
+    Raises:
+        AnabranchError: names the group and its devices.
+
+    """
+    if not plan.devices:
+        raise AnabranchError(
+            f"{plan.file}: switch.dev: missing; name the device whose packets these are, as in --dev eth0"
+        )
+    for planned in plan.groups:
+        if planned.carrying and not any(name in devices for name in planned.carrying):
+            names = unusable({name: name for name in planned.carrying}, devices)
+            raise AnabranchError(f"{plan.file}: group {planned.name}: ports: {names}; make one first")
+
+
 def _numbers(planned: WeightedMembers, devices: Mapping[str, Device], before: KernelGroup | None) -> tuple[int, ...]:
     """The number of each member's device; of one that is missing, that which it had, if it is known.
 

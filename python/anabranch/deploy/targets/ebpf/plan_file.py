@@ -17,7 +17,7 @@ from anabranch.deploy.targets.ebpf.scheme import (
     refusal,
 )
 from anabranch.deploy.targets.plan import group_keys
-from anabranch.deploy.targets.plan.form import PlanForm
+from anabranch.deploy.targets.plan.form import PlanForm, plan_settings
 from anabranch.deploy.targets.plan.group import group
 from anabranch.deploy.targets.plan.group_keys import Network, groups_of, refuse_missing, refuse_rivals
 from anabranch.files.errors import AnabranchError
@@ -30,6 +30,8 @@ NAMES = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names of a folder in the BPF file system, where dots are reserved."""
 GROUP_NAME_BYTES = 64
 MEMBERS_MAX = 64
+GROUPS_MAX = 4096
+"""The kernel half's (`crates/kernel/src/datapath.rs`)."""
 SEED_MAX = 2**32 - 1
 SCHEME = "weighted"
 PAUSE_MAX_S = 3600.0
@@ -82,7 +84,7 @@ class EbpfPlan:
     scheme: str
     counter: str
     devices: tuple[str, ...]
-    """Devices whose packets these are; none if the command line must say."""
+    """Devices whose packets these are; none if the command line must say, which a removal need not."""
     hook: str
     """`ingress`, `egress` or `xdp`."""
     groups: tuple[WeightedMembers, ...]
@@ -97,7 +99,7 @@ def read_with(plan: str, options: Options) -> EbpfPlan:
     """The plan, on the devices and at the hook that the command line names before it.
 
     Raises:
-        AnabranchError: as `parse`; no device.
+        AnabranchError: as `parse`.
 
     """
     planned = FORM.read(plan)
@@ -105,17 +107,12 @@ def read_with(plan: str, options: Options) -> EbpfPlan:
         raise AnabranchError(f"hook: {options.hook}: unknown; use one of {', '.join(HOOKS)}")
     if options.dev:
         planned = replace(planned, devices=tuple(dict.fromkeys(options.dev)))
-    planned = checked(replace(planned, hook=options.hook or planned.hook))
-    if not planned.devices:
-        raise AnabranchError(
-            f"{planned.file}: switch.dev: missing; name the device whose packets these are, as in --dev eth0"
-        )
-    return planned
+    return checked(replace(planned, hook=options.hook or planned.hook))
 
 
 def parse(text: str, file: str) -> EbpfPlan:
     """Reads and checks the text of a plan; raises as `PlanForm.read`."""
-    settings = Settings(file, "", parse_toml(text, file))
+    settings = plan_settings(parse_toml(text, file), file)
     scheme, counter = _scheme(settings)
     meaning = (
         "Seed of the hash (wyhash32 of addresses, ports and protocol); give another one to each switch. Left out, the "
@@ -126,7 +123,7 @@ def parse(text: str, file: str) -> EbpfPlan:
     name, devices, hook = _switch(switch)
     switch.end()
     kernel = kernel_scheme(scheme, counter)
-    groups = groups_of(settings, lambda table: _group(table, scheme, kernel, seed))
+    groups = groups_of(settings, lambda table: _group(table, scheme, kernel, seed), GROUPS_MAX)
     for one in groups:
         if not one.prefixes and len(groups) > 1:
             hint = f"with several groups write {ALL_IP}; the longest prefix wins"

@@ -62,6 +62,7 @@ class Ebpf(Target[EbpfPlan, Observed, Desired]):
     def desired(self, plan: EbpfPlan, observed: Observed) -> Desired:
         """One program with its groups, on devices."""
         desired.refuse_errors(plan)
+        desired.refuse_absent(plan, observed.devices)
         return desired.desired(plan, observed.devices, observed.state)
 
     def observe(self, plan: EbpfPlan, options: Options, *, writes: bool) -> AbstractContextManager[Observed]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 
 from anabranch.deploy.netlink.link_state import lives, unusable
@@ -73,6 +74,7 @@ def desired(
     groups: dict[int, NexthopGroup] = {}
     routes = {}
     installed = []
+    free = (number for number in count(first_number(plan.owner)) if number not in observed.groups)
     for planned in plan.groups:
         linked = tuple(hop.device in devices and lives(devices[hop.device]) for hop in planned.hops)
         up = tuple(one and hop not in silent for one, hop in zip(linked, planned.hops, strict=True))
@@ -111,7 +113,7 @@ def desired(
             numbers[hop]: Nexthop(numbers[hop], hop, PROTOCOL) for hop in planned.hops if numbers[hop] in dict(members)
         }
         resilience = _resilience(planned, recipe)
-        number = _group_number(plan, planned, observed, resilience, groups)
+        number = _group_number(planned, observed, resilience, groups, free)
         groups[number] = NexthopGroup(number, members, resilience, PROTOCOL)
         for prefix in planned.prefixes:
             route = Route(prefix, planned.table, planned.metric, number, PROTOCOL)
@@ -144,13 +146,18 @@ def _recipe(planned: WeightedHops, shape: Group, weights: list[int], observed: N
     if planned.recipe == MPATH:
         return linux.threshold(shape, weights)
     if planned.buckets is not None:
-        return linux.resilient(shape, weights, planned.buckets)
+        return _resilient(shape, tuple(weights), planned.buckets)
     if observed is not None and observed.resilience is not None:
         # Another number of buckets is another group: every connection may move.
-        kept = linux.resilient(shape, weights, observed.resilience.buckets)
+        kept = _resilient(shape, tuple(weights), observed.resilience.buckets)
         if kept.mape_pct <= planned.error_pct:
             return kept
-    return linux.least_resilient(shape, weights, planned.error_pct)
+    return _least_resilient(shape, tuple(weights), planned.error_pct)
+
+
+# In a fabric many groups have the same weights.
+_resilient = lru_cache(maxsize=1 << 12)(linux.resilient)
+_least_resilient = lru_cache(maxsize=1 << 12)(linux.least_resilient)
 
 
 def _resilience(planned: WeightedHops, recipe: Recipe) -> Resilience | None:
@@ -176,19 +183,19 @@ def _observed_group(planned: WeightedHops, observed: LinuxState) -> NexthopGroup
 
 
 def _group_number(
-    plan: LinuxPlan,
     planned: WeightedHops,
     observed: LinuxState,
     resilience: Resilience | None,
     taken: Mapping[int, NexthopGroup],
+    free: Iterator[int],
 ) -> int:
-    """Number of the group that its routes lead to now, if the kernel can change it as desired; else a free one."""
+    """Number of the group that its routes lead to now, if the kernel can change it as desired; else the next free."""
     before = _observed_group(planned, observed)
     if before is not None and before.group_id not in taken:
         old = before.resilience
         if (old and old.buckets) == (resilience and resilience.buckets):
             return before.group_id
-    return next(n for n in count(first_number(plan.owner)) if n not in observed.groups and n not in taken)
+    return next(free)
 
 
 def hash_notes(groups: Sequence[Installed]) -> list[str]:

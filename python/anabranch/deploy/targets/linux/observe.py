@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from anabranch.deploy.netlink import kernel
 from anabranch.deploy.netlink.connection import Connection
 from anabranch.deploy.netlink.nexthop import Device, Nexthop, NexthopGroup, Prefix, Route
+from anabranch.deploy.targets.linux.plan_file import GROUPS_MAX
 
 PROTOCOL = 171
 """Protocol of all we make, in rtnetlink's numbers: one that `/etc/iproute2/rt_protos` gives nobody."""
 FIRST = 0xAB00_0000
 PER_OWNER = 1 << 16
-NEXTHOPS = 1 << 15
+NEXTHOPS = GROUPS_MAX
 """Offset in an owner's numbers: those from here on are single nexthops, those below groups."""
 
 

@@ -10,13 +10,15 @@ from typing import Any
 from anabranch.deploy.netlink.nexthop import MPATH, RESILIENT, Hop, Prefix
 from anabranch.deploy.targets.linux.predict import BUCKET_COUNTS
 from anabranch.deploy.targets.plan import group_keys
-from anabranch.deploy.targets.plan.form import PlanForm
+from anabranch.deploy.targets.plan.form import PlanForm, plan_settings
 from anabranch.deploy.targets.plan.group_keys import groups_of, refuse_rivals
 from anabranch.files.errors import AnabranchError
 from anabranch.files.settings import REQUIRED, Settings
 from anabranch.files.toml_document import parse_toml
 
 OWNERS = 256
+GROUPS_MAX = 1 << 15
+"""Numbers of an owner's groups; as many are left for its nexthops."""
 AUTO = "auto"
 MAIN_TABLE = 254
 TABLE_MAX, METRIC_MAX = 2**32 - 1, 2**32 - 1
@@ -63,8 +65,7 @@ class LinuxPlan:
 
 def parse(text: str, file: str) -> LinuxPlan:
     """Reads and checks the text of a plan; raises as `PlanForm.read`."""
-    table = parse_toml(text, file)
-    return from_table(table, file)
+    return from_table(parse_toml(text, file), file)
 
 
 def from_table(table: Mapping[str, Any], file: str) -> LinuxPlan:
@@ -74,11 +75,11 @@ def from_table(table: Mapping[str, Any], file: str) -> LinuxPlan:
         AnabranchError: as `read`.
 
     """
-    settings = Settings(file, "", table)
+    settings = plan_settings(table, file)
     owner = settings.integer(
         "owner", 0, 0, OWNERS - 1, "Mark of the routes, groups and nexthops that belong to this plan."
     )
-    groups = groups_of(settings, _group)
+    groups = groups_of(settings, _group, GROUPS_MAX)
     taken = ((group.name, prefix, (group.table, group.metric)) for group in groups for prefix in group.prefixes)
     refuse_rivals(file, taken, "give one of them another table or metric")
     return LinuxPlan(file, owner, groups)

@@ -16,6 +16,7 @@ from anabranch.deploy.targets.ovs.match import Where
 from anabranch.deploy.targets.ovs.plan_file import AUTO, PlanFile, WeightedPorts
 from anabranch.deploy.targets.ovs.recipes import SLOT_COUNTS, WEIGHT_MAX
 from anabranch.deploy.targets.ovs.split import SPLITS_MAX, Split, render
+from anabranch.deploy.targets.plan.group import group as paths
 from anabranch.deploy.targets.plan.group_keys import Network, refuse_error
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import nearest
@@ -24,6 +25,11 @@ from anabranch.split.tuples import PROTOCOLS
 
 AUTOMATIC = ("dp_hash", "dp_hash-twin", "hash-gravity", "multipath")
 """Recipes of which `auto` takes the first that is near enough: few datapath flows before many."""
+ABSENT = -1
+"""Number of the first path's port where the bridge does not have it; the next path's is one less."""
+ELSEWHERE = 1 << 32
+"""Numbers from here on stand for those of absent ports where a split is only judged."""
+BACK = "once it is there, anabranch apply brings it back"
 NAME_BITS = 0xFFFF_FFFF
 """Bits of a rule's cookie: a checksum of its group's name, so that the switch knows which group has which number."""
 
@@ -56,7 +62,8 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
     """The desired rules and groups of a plan.
 
     What a plan leaves open stays as it is in `present`: the number of a group, its seed, and what `auto` took, if it is
-    still near enough. A group keeps its number when others come and go, for its name is in the switch.
+    still near enough. A group keeps its number when others come and go, for its name is in the switch. Ports that the
+    bridge does not have are left out, and paths keep their numbers.
 
     Args:
         plan: the file.
@@ -65,8 +72,8 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
         fallback_seed: where neither plan nor switch has one.
 
     Raises:
-        AnabranchError: a port that there is not, one that packets both come from and go to, rules of two groups for the
-            same packets, weights that cannot be, a split further off than the plan allows.
+        AnabranchError: no port of a group is there, one that packets both come from and go to, rules of two groups for
+            the same packets, weights that cannot be, a split further off than the plan allows, all ports being there.
 
     """
     numbers = _numbers(plan, present)
@@ -74,31 +81,41 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
     seeds = {
         group.name: _observed_seed(observed.get(plan.ownership.group_id(numbers[group.name]))) for group in plan.groups
     }
+    recipes = _observed_recipes(plan, present)
     others = [seed for group in plan.groups if group.seed is None and (seed := seeds[group.name]) is not None]
     installed: list[Installed] = []
     flows: set[Flow] = set()
     groups: set[Group] = set()
+    warnings: list[str] = []
     for group in plan.groups:
         seed = next(s for s in (group.seed, seeds[group.name], *others, fallback_seed) if s is not None)
-        resolved = tuple(_port(plan, group, "ports", port, ports) for port in group.ports)
+        resolved = tuple(_number(port, path, ports) for path, port in enumerate(group.ports))
+        left, notes = _there(plan, group, resolved, ports)
+        warnings += notes
         number = numbers[group.name]
         try:
-            split = _split(plan, group, number, resolved, seed, _observed_recipe(plan, number, present))
+            recipe = recipes.get(number)
+            split = _split(plan, left, number, resolved, seed, recipe)
             rendered = render(split, plan.ownership, present)
+            # A port that is not there must not turn a right plan into a wrong one.
+            whole = split
+            if left.weights != group.weights:
+                every = tuple(ELSEWHERE - port if port < 0 else port for port in resolved)
+                whole = _split(plan, group, number, every, seed, recipe)
         except AnabranchError as error:
             raise AnabranchError(f"{plan.file}: group {group.name}: {error}") from None
-        if split.recipe != "failover":
-            refuse_error(plan.file, "ovs", group, split.recipe, mape(split.paths.asked, split.shares()))
+        if whole.recipe != "failover":
+            refuse_error(plan.file, "ovs", group, whole.recipe, mape(whole.paths.asked, whole.shares()))
         cookie = plan.ownership.cookie | _checksum(group)
         own = frozenset(
             Flow(plan.ownership.table, priority, match, rendered.actions, rendered.goto, cookie)
-            for priority, match in _matches(plan, split, group, ports)
+            for priority, match in _matches(plan, split, left, ports)
         )
         installed.append(Installed(group, split, own))
         groups |= rendered.groups
         flows |= rendered.flows | own
     _refuse_overlaps(plan, installed)
-    return Desired(tuple(installed), Tables(frozenset(flows), frozenset(groups)))
+    return Desired(tuple(installed), Tables(frozenset(flows), frozenset(groups)), tuple(warnings))
 
 
 def _split(
@@ -134,7 +151,7 @@ def _matches(
     """Priority and match of each rule of a group."""
     outputs = {port for port, weight in zip(split.ports, split.paths.integers, strict=True) if weight}
     for where in group.where:
-        in_ports: list[int | None] = [_port(plan, group, "match.in_port", port, ports) for port in where.in_ports]
+        in_ports: list[int | None] = [ports[port] if isinstance(port, str) else port for port in where.in_ports]
         for port, name in zip(in_ports, where.in_ports, strict=True):
             if port in outputs:
                 problem = "in ports too, and a switch sends no packet back to where it came from: it would be dropped"
@@ -235,13 +252,41 @@ def _looked_at(match: Match, bits: Sequence[tuple[str, int]]) -> tuple[int, ...]
     return tuple(values[name][0] & mask for name, mask in bits)
 
 
-def _port(plan: PlanFile, group: WeightedPorts, key: str, port: str | int, ports: Mapping[str, int]) -> int:
-    if isinstance(port, int):
-        return port
-    if port not in ports:
-        hint = nearest(port, ports) if ports else "the bridge has none"
-        plan.refuse(group, key, f"{port}: no port of the bridge; {hint}")
-    return ports[port]
+def _number(port: str | int, path: int, ports: Mapping[str, int]) -> int:
+    """OpenFlow number of a path's port; below 0 if the bridge has none of that name."""
+    return port if isinstance(port, int) else ports.get(port, ABSENT - path)
+
+
+def _there(
+    plan: PlanFile, group: WeightedPorts, resolved: Sequence[int], ports: Mapping[str, int]
+) -> tuple[WeightedPorts, list[str]]:
+    """The group with what ports of the bridge leave of it, and a note for each key that lost some.
+
+    A path without a port has weight 0, a rule for packets from a port that is not there is none.
+    """
+    notes = []
+    absent = [port for port, number in zip(group.ports, resolved, strict=True) if number < 0]
+    weights = tuple("0" if number < 0 else weight for weight, number in zip(group.weights, resolved, strict=True))
+    carrying = [one for one, number in zip(group.weights, resolved, strict=True) if number >= 0]
+    if absent and not (carrying and any(paths(carrying).integers)):
+        plan.refuse(group, "ports", _no_ports(absent, ports))
+    if absent:
+        notes.append(f"group {group.name}: left out {_no_ports(absent, ports)}; {BACK}")
+    unknown = [port for where in group.where for port in where.in_ports if isinstance(port, str) and port not in ports]
+    if unknown:
+        kept = [replace(one, in_ports=tuple(p for p in one.in_ports if p not in unknown)) for one in group.where]
+        where = tuple(new for new, old in zip(kept, group.where, strict=True) if new.in_ports or not old.in_ports)
+        if not where:
+            plan.refuse(group, "match.in_port", _no_ports(unknown, ports))
+        notes.append(f"group {group.name}: match.in_port: left out {_no_ports(unknown, ports)}; {BACK}")
+        group = replace(group, where=where)
+    return replace(group, weights=weights), notes
+
+
+def _no_ports(absent: Iterable[object], ports: Mapping[str, int]) -> str:
+    names = ", ".join(dict.fromkeys(map(str, absent)))
+    hints = dict.fromkeys(nearest(str(one), ports) if ports else "the bridge has none" for one in absent)
+    return f"{names}: no port of the bridge; {', '.join(hints)} (of a bond, name its members)"
 
 
 def _checksum(group: WeightedPorts) -> int:
@@ -280,21 +325,19 @@ def _observed_seed(group: Group | None) -> int | None:
     return None if group is None or group.selection is None else group.selection.parameter
 
 
-def _observed_recipe(plan: PlanFile, number: int, present: Tables) -> str | None:
-    """The recipe that a group in the switch was made by, of those that `auto` takes."""
-    if any(
-        isinstance(action, Multipath) and _number_led_to(flow, plan) == number for flow, action in _actions(present)
-    ):
-        return "multipath"
+def _observed_recipes(plan: PlanFile, present: Tables) -> dict[int, str]:
+    """The recipe that each group in the switch was made by, of those that `auto` takes, by its number."""
+    recipes = {}
     for group in present.groups:
-        if group.group_id == plan.ownership.group_id(number) and group.selection is not None:
+        if group.selection is not None:
             weights = [bucket.weight for bucket in group.buckets]
-            if group.selection.method == "hash":
-                return "hash-gravity" if max(weights, default=0) == WEIGHT_MAX else None
-            twin = sum(weights) == open_vswitch.Switch().max_slots and min(weights) == 1
-            return "dp_hash-twin" if twin else "dp_hash"
-    return None
-
-
-def _actions(present: Tables) -> Iterator[tuple[Flow, object]]:
-    return ((flow, action) for flow in present.flows for action in flow.actions)
+            if group.selection.method != "hash":
+                twin = sum(weights) == open_vswitch.Switch().max_slots and min(weights) == 1
+                recipes[group.group_id - plan.ownership.group_id(0)] = "dp_hash-twin" if twin else "dp_hash"
+            elif max(weights, default=0) == WEIGHT_MAX:
+                recipes[group.group_id - plan.ownership.group_id(0)] = "hash-gravity"
+    for flow in present.flows:
+        number = _number_led_to(flow, plan)
+        if number is not None and any(isinstance(action, Multipath) for action in flow.actions):
+            recipes[number] = "multipath"
+    return recipes

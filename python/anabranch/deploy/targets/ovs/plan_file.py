@@ -10,9 +10,9 @@ from anabranch.deploy.targets.ovs import match
 from anabranch.deploy.targets.ovs.match import Where, one_of, ports_of
 from anabranch.deploy.targets.ovs.ownership import OWNERS, TABLES, Ownership
 from anabranch.deploy.targets.ovs.recipes import SLOT_COUNTS
-from anabranch.deploy.targets.ovs.split import RECIPES, SEED_MAX
+from anabranch.deploy.targets.ovs.split import RECIPES, SEED_MAX, SPLITS_MAX
 from anabranch.deploy.targets.plan import group_keys
-from anabranch.deploy.targets.plan.form import PlanForm
+from anabranch.deploy.targets.plan.form import PlanForm, plan_settings
 from anabranch.deploy.targets.plan.group_keys import groups_of, refuse_missing
 from anabranch.files.errors import AnabranchError
 from anabranch.files.settings import REQUIRED, Settings
@@ -72,7 +72,7 @@ class PlanFile:
 
 def parse(text: str, file: str) -> PlanFile:
     """Reads and checks the text of a plan; raises as `PlanForm.read`."""
-    settings = Settings(file, "", parse_toml(text, file))
+    settings = plan_settings(parse_toml(text, file), file)
     meaning = (
         "Mark of the rules, groups and meters that belong to this plan. Plans of different owners share a bridge; what "
         "an owner has there and the plan does not have is removed. `anabranch control` has owner 0 by default."
@@ -89,7 +89,7 @@ def parse(text: str, file: str) -> PlanFile:
     )
     seed = group_keys.seed(settings, None, SEED_MAX, meaning, "kept")
     bridge, openflow, ovsdb = _switch(settings.table("switch"))
-    groups = groups_of(settings, lambda table: _group(table, seed, priority))
+    groups = groups_of(settings, lambda table: _group(table, seed, priority), SPLITS_MAX)
     try:
         ownership = Ownership(owner, first)
     except AnabranchError as error:

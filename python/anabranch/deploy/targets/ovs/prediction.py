@@ -23,6 +23,7 @@ from anabranch.deploy.targets.plan.explanation import PORTED, described
 from anabranch.deploy.targets.plan.group import Group as Paths
 from anabranch.files.errors import AnabranchError
 
+OTHER_RECIPE = 'give its [[group]] recipe = "dp_hash-twin" or "hash-gravity", which take any weights'
 PATH = re.compile(r" \(path \d+\)$")
 
 
@@ -167,7 +168,10 @@ class Predictor:
             (chosen,) = by_selection(row, paths, Switch(parameter=selection.parameter), ids)
         else:
             parameter = 0 if selection is None else selection.parameter
-            (chosen,) = by_dp_hash(row, paths, Switch(parameter=parameter), ids, selection is None)
+            try:
+                (chosen,) = by_dp_hash(row, paths, Switch(parameter=parameter), ids, selection is None, OTHER_RECIPE)
+            except AnabranchError as error:
+                raise AnabranchError(f"group 0x{group.group_id:x}: {error}") from None
         # These steps number buckets, not paths.
         steps += [(what, PATH.sub("", text)) for what, text in chosen.steps]
         if chosen.path is None:

@@ -57,11 +57,17 @@ def by_selection(
 
 
 def by_dp_hash(
-    tuples: npt.NDArray[np.void], group: Group, switch: Switch, bucket_ids: Sequence[int], default: bool
+    tuples: npt.NDArray[np.void],
+    group: Group,
+    switch: Switch,
+    bucket_ids: Sequence[int],
+    default: bool,
+    hint: str = "use --method hash, or the weights of `anabranch plan`",
 ) -> list[Explanation]:
     """The choice of Open vSwitch's userspace datapath under `dp_hash`, or without a method (`default`).
 
-    Algorithm L4 reads ICMP's type and code; a message whose these are not known has no path here.
+    Algorithm L4 reads ICMP's type and code; a message whose these are not known has no path here. `hint` is for weights
+    that do not fit.
 
     Raises:
         AnabranchError: weights that do not fit the slots, or a parameter that names no algorithm.
@@ -75,7 +81,7 @@ def by_dp_hash(
     if slots is None:
         raise AnabranchError(
             f"weights: they do not fit {switch.max_slots} slots, and Open vSwitch scores by a hash that includes "
-            "Ethernet addresses, which a 5-tuple does not tell; use --method hash, or the weights of `anabranch plan`"
+            f"Ethernet addresses, which a 5-tuple does not tell; {hint}"
         )
     splitter = Splitter("ovs-dp-hash", weights, group.up, **switch.sizing)
     keys, reads = dp_hashes(tuples, algorithm, basis), as_read(tuples)

@@ -39,7 +39,10 @@ class Split:
     """Number of the group among its owner's."""
     weights: tuple[str | int, ...]
     ports: tuple[int, ...]
-    """OpenFlow port numbers, one per weight; under `failover` in order of preference, whatever the weights."""
+    """OpenFlow port numbers, one per weight; under `failover` in order of preference, whatever the weights.
+
+    Those of ports that the bridge does not have are below 0.
+    """
     recipe: str = "hash-gravity"
     seed: int = 0
     """`selection_method_param`, its low 16 bits the basis of `multipath`: another one on each switch."""
@@ -84,13 +87,14 @@ class Split:
             AnabranchError: weights that the recipe cannot carry, or no path with a weight that is up.
 
         """
-        living = [True] * len(self.ports) if up is None else list(up)
         if self.recipe == "failover":
+            living = [port >= 0 for port in self.ports] if up is None else list(up)
             chosen = next((path for path, alive in enumerate(living) if alive), None)
             if chosen is None:
                 raise AnabranchError("ports: all are down; bring one up")
             return [float(path == chosen) for path in range(len(living))]
         # Exact volumes cost milliseconds, and in a fabric many groups have the same weights.
+        living = [True] * len(self.ports) if up is None else list(up)
         return list(_shares(replace(self, index=0, ports=tuple(range(len(living))), seed=0), tuple(living)))
 
 
@@ -137,7 +141,7 @@ def render(split: Split, ownership: Ownership, present: Tables | None = None) ->
     """
     group_id = ownership.group_id(split.index)
     if split.recipe == "failover":
-        buckets = tuple(_bucket(path, port) for path, port in enumerate(split.ports))
+        buckets = tuple(_bucket(path, port) for path, port in enumerate(split.ports) if port >= 0)
         group = Group(group_id, FAST_FAILOVER, buckets)
     else:
         group = Group(group_id, SELECT, _weighted(split), _selection(split))
@@ -155,6 +159,8 @@ def _slotted(split: Split, ownership: Ownership, spread: Group, present: Tables)
     """A rule per slot to the group of its path; if the path is dead, on to `spread`, which scores the living ones."""
     by_port, groups = {}, {spread}
     for path, port in enumerate(split.ports):
+        if port < 0:
+            continue
         by_port[port] = path_group(split, ownership, path)
         rest = Bucket(1, (ToGroup(spread.group_id),), watch_group=spread.group_id)
         groups.add(Group(by_port[port], FAST_FAILOVER, (_bucket(0, port), rest)))

@@ -53,7 +53,7 @@ class OpenVSwitch(Target[PlanFile, Observed, Desired]):
     def desired(self, plan: PlanFile, observed: Observed) -> Desired:
         """Rules and groups, with notes on what others' rules take first."""
         aimed = desired.desired(plan, observed.ports, observed.own, observed.datapath_id)
-        return replace(aimed, warnings=tuple(others.warnings(aimed, observed)))
+        return replace(aimed, warnings=(*aimed.warnings, *others.warnings(aimed, observed)))
 
     def observe(self, plan: PlanFile, options: Options, *, writes: bool) -> AbstractContextManager[Observed]:
         """All that the bridge says."""

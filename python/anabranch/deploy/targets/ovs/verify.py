@@ -58,7 +58,9 @@ def _measured(
     return Measured(
         name=group.planned.name,
         recipe=split.recipe,
-        ports=tuple(bridge.names.get(port, str(port)) for port in split.ports),
+        ports=tuple(
+            bridge.names.get(port, str(name)) for port, name in zip(split.ports, group.planned.ports, strict=True)
+        ),
         up=up,
         asked=tuple(asked),
         planned=tuple(split.shares(up)) if alive else (0.0,) * len(up),

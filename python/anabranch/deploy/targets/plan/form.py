@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from anabranch.files.errors import AnabranchError
+from anabranch.files.settings import Settings
+from anabranch.files.terminal.visible import one_line
 from anabranch.simulate.runs.load import read_text
 
 Plan = TypeVar("Plan")
@@ -33,3 +36,29 @@ class PlanForm(Generic[Plan]):
 
         """
         return self.parse(read_text(path), str(path))
+
+
+def plan_settings(document: Mapping[str, object], file: str) -> Settings:
+    """The tables of a plan file.
+
+    Raises:
+        AnabranchError: a text, key or value, has control characters, which could begin or hide lines of a diff.
+
+    """
+    for key, word in _texts("", document):
+        if word != (shown := one_line(word)):
+            raise AnabranchError(f"{file}: {one_line(key)}{shown}: a control character; take it out")
+    return Settings(file, "", document)
+
+
+def _texts(key: str, value: object) -> Iterator[tuple[str, str]]:
+    """Every text, with the key that leads to it."""
+    if isinstance(value, str):
+        yield key and f"{key}: ", value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield key and f"{key}: ", str(name)
+            yield from _texts(f"{key}.{name}" if key else str(name), inner)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value, 1):
+            yield from _texts(f"{key} {number}" if isinstance(inner, Mapping) else key, inner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from anabranch.deploy.targets.plan.bound import BOUND_PCT, parse_bound
@@ -47,11 +48,16 @@ class Bounded(Named, Protocol):
 Group = TypeVar("Group", bound=Named)
 
 
-def groups_of(settings: Settings, read: Callable[[Settings], Group]) -> tuple[Group, ...]:
+def groups_of(settings: Settings, read: Callable[[Settings], Group], most: int | None = None) -> tuple[Group, ...]:
     """Every `[[group]]` as `read` makes it of its table. It is the last key of a plan: what is left then is unknown.
 
+    Args:
+        settings: of the file.
+        read: makes a group of its table.
+        most: groups of a plan that the target has room for.
+
     Raises:
-        AnabranchError: there is none, two have one name, or what `read` raises.
+        AnabranchError: there is none, there are too many, two have one name, or what `read` raises.
 
     """
     given: list[Any] = settings.take(
@@ -67,6 +73,8 @@ def groups_of(settings: Settings, read: Callable[[Settings], Group]) -> tuple[Gr
     file = settings.file
     if not given:
         raise AnabranchError(f"{file}: group: missing; write one as [[group]] with name, match, ports and weights")
+    if most is not None and len(given) > most:
+        raise AnabranchError(f"{file}: group: {len(given):,} of them: a plan has at most {most:,} here; write several")
     groups: dict[str, Group] = {}
     for number, item in enumerate(given, 1):
         called = item.get("name") if isinstance(item, Mapping) else None
@@ -203,4 +211,8 @@ def _prefix(settings: Settings, key: str, text: str) -> Network:
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
-        settings.refuse(key, text, f"{error}; write 10.0.2.0/24 or fd00:2::/64")
+        hint = "write 10.0.2.0/24 or fd00:2::/64"
+        with suppress(ValueError):
+            one = ipaddress.ip_interface(text)
+            hint = f"for the network write {one.network}, for the address {one.ip}"
+        settings.refuse(key, text, f"{error}; {hint}")

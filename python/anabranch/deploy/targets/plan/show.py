@@ -15,6 +15,7 @@ from anabranch.deploy.targets.plan.verification import Measured, Verdict, Verifi
 from anabranch.deploy.targets.verbs import Outcome
 from anabranch.files.terminal.console import SafeConsole
 from anabranch.files.terminal.plain_table import plain_table
+from anabranch.files.terminal.visible import one_line
 from anabranch.files.units import pct
 
 STYLES = {"+": "green", "-": "red", "~-": "red", "~+": "green"}
@@ -39,6 +40,7 @@ def show(outcome: Outcome, dry_run: bool, console: Console) -> None:
 def show_stale(outcome: Outcome, console: Console) -> None:
     """Prints what is left of network namespaces that have ended."""
     _lines(outcome.lines, console)
+    _warnings(outcome.warnings, console)
     if not outcome.changes:
         console.print("nothing to do: nothing is left of network namespaces that have ended")
 
@@ -62,7 +64,7 @@ def _group(group: Measured, seconds: float, console: Console) -> None:
     if group.asked_mape_pct is not None:
         error += f", {pct(group.asked_mape_pct)} % to asked"
     head = f" {group.recipe}, {group.total:,} {group.counted} in {seconds:.3g} s{error}"
-    console.print(Text.assemble((group.name, "bold"), head))
+    console.print(Text.assemble((one_line(group.name), "bold"), head))
     table = plain_table(
         ("port", False),
         ("asked\n%", True),
@@ -75,7 +77,7 @@ def _group(group: Measured, seconds: float, console: Console) -> None:
     for port, up, asked, planned, packets in rows:
         got = f"{100 * packets / group.total:.2f}" if group.total else "-"
         shares = (f"{100 * asked:.2f}", f"{100 * planned:.2f}", got)
-        table.add_row(Text(port), *shares, f"{packets:,}", "" if up else Text("down", "red"))
+        table.add_row(Text(one_line(port)), *shares, f"{packets:,}", "" if up else Text("down", "red"))
     console.print(table)
     console.print(Text.assemble((verdict.value, VERDICT_STYLES[verdict]), f": {why}"))
     if group.shortfall is not None:
@@ -91,13 +93,15 @@ def _group(group: Measured, seconds: float, console: Console) -> None:
 
 
 def _lines(lines: list[str], console: Console) -> None:
-    for line in lines:
-        console.print(Text(line, STYLES.get(line.partition(" ")[0], "")), soft_wrap=True)
+    # Written at once: each write to a terminal or pipe costs more than its line.
+    with console:
+        for line in lines:
+            console.print(Text(one_line(line), STYLES.get(line.partition(" ")[0], "")), soft_wrap=True)
 
 
 def _warnings(warnings: list[str], console: Console) -> None:
     for warning in warnings:
-        console.print(Text.assemble(("note: ", "yellow"), warning), soft_wrap=True)
+        console.print(Text.assemble(("note: ", "yellow"), one_line(warning)), soft_wrap=True)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -55,15 +56,26 @@ def desired(plan: TablePlan, observed: Observed | None = None) -> Desired:
 
 def recipe_of(one: WeightedPorts) -> Recipe:
     """The recipe of a group, with its exact shares."""
-    paths = group(one.weights)
-    if one.recipe == AUTO:
-        return forecast(paths, bounded=False).recommended(one.error_pct)
-    return table(paths, *LABELS[one.recipe])
+    return _recipe(one.weights, one.recipe, one.error_pct)
+
+
+@lru_cache(maxsize=1 << 12)
+def _recipe(weights: tuple[str, ...], name: str, error_pct: float) -> Recipe:
+    """In a fabric many groups have the same weights."""
+    paths = group(weights)
+    if name == AUTO:
+        return forecast(paths, bounded=False).recommended(error_pct)
+    return table(paths, *LABELS[name])
 
 
 def entries_of(one: WeightedPorts, recipe: Recipe) -> tuple[int, ...]:
     """The path, from 1, of each entry."""
-    technique, parameter, entries, _ = LABELS[recipe.name]
-    splitter = Splitter(technique, one.weights, None, **{parameter: entries})
-    paths = splitter.pick(np.arange(recipe.used, dtype=np.uint64)) + 1
+    return _entries(one.weights, recipe.name, recipe.used)
+
+
+@lru_cache(maxsize=1 << 8)
+def _entries(weights: tuple[str, ...], name: str, used: int) -> tuple[int, ...]:
+    technique, parameter, entries, _ = LABELS[name]
+    splitter = Splitter(technique, weights, None, **{parameter: entries})
+    paths = splitter.pick(np.arange(used, dtype=np.uint64)) + 1
     return tuple(paths.tolist())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anabranch.deploy.targets.plan import group_keys
-from anabranch.deploy.targets.plan.form import PlanForm
+from anabranch.deploy.targets.plan.form import PlanForm, plan_settings
 from anabranch.deploy.targets.plan.group_keys import Network, groups_of, refuse_missing, refuse_rivals
 from anabranch.deploy.targets.table.options import Options
 from anabranch.deploy.targets.table.recipes import LABELS
@@ -58,7 +58,7 @@ def read(path: str | Path, options: Options) -> TablePlan:
 
 def parse(text: str, file: str) -> TablePlan:
     """Reads and checks the text of a plan; raises as `PlanForm.read`."""
-    settings = Settings(file, "", parse_toml(text, file))
+    settings = plan_settings(parse_toml(text, file), file)
     meaning = "Mark of the groups that belong to this plan. Plans of different owners share a folder."
     owner = settings.integer("owner", 0, 0, OWNERS - 1, meaning)
     meaning = "Seed of the hash; give another one to each switch."

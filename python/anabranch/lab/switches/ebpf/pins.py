@@ -56,14 +56,14 @@ def remove_lost(lab: str) -> bool:
     if not _visible():
         return False
     with locked(make=False):
-        pins = [one for one in leftovers() if _owner(one.folder).startswith(f"{MARK}={lab}.")]
+        pins = [one for one in leftovers().ended if _owner(one.folder).startswith(f"{MARK}={lab}.")]
         collect(pins)
     return bool(pins)
 
 
 def lost_labs() -> list[str]:
     """Names of the labs that have pins of namespaces that have ended."""
-    owners = [_owner(one.folder) for one in leftovers()] if _visible() else []
+    owners = [_owner(one.folder) for one in leftovers().ended] if _visible() else []
     return sorted({owner[len(MARK) + 1 :].rpartition(".")[0] for owner in owners if owner.startswith(f"{MARK}=")})
 
 
