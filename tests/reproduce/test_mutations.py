@@ -214,11 +214,25 @@ LUOPAN = Tiny(
     },
 )
 
+# UEC's packets over two uplinks, one at a third of the other's rate: three quarters of what both carry go by the whole one.
+REPS = Tiny(
+    fabric(buffer="100 KB", slow="333 Mbps", sizes="1 MB", load=0.6, capacity="1333 Mbps", flows=40)
+    .replace("[axes.scheme]", '[scenario.transport]\nkind = "uec"\nack_bytes = "1 B"\n\n[axes.scheme]')
+    + 'ops = { routing.balance = "uec-oblivious" }\nreps = { routing.balance = "reps" }\n',
+    claim("share", "share of the bytes over the uplink that is whole", least(62), share("reps"))
+    + claim("fct", "AFCT below that of random values", LOWER, measure("fct", "reps", "ops")),
+    {
+        "unrecycled": {},
+        "marks-ignored": {},
+        "unfrozen": {},
+    },
+)
+
 
 @pytest.mark.parametrize(
     "tiny",
-    [VALO, WINO, DBB, TDLB, TDLB_FIRST, LUOPAN],
-    ids=["VALO", "Wino", "DBB", "TDLB", "TDLB's first path", "Luopan"],
+    [VALO, WINO, DBB, TDLB, TDLB_FIRST, LUOPAN, REPS],
+    ids=["VALO", "Wino", "DBB", "TDLB", "TDLB's first path", "Luopan", "REPS"],
 )
 def test_each_mutation_turns_the_verdicts_that_see_it(tmp_path: Path, tiny: Tiny) -> None:
     one = broken(tmp_path / "study", tiny.study, FIXED + tiny.expected)

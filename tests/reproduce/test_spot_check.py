@@ -20,7 +20,7 @@ from support.command import anabranch
 from support.tiny_study import STUDY, write_study
 
 RECORD = "studies/paper/fig1/record"
-SAMPLED = ("valo/deep-learning", "wino/ablation", "dbb/fig8", "tdlb/fig3", "luopan/table1")
+SAMPLED = ("valo/deep-learning", "wino/ablation", "dbb/fig8", "tdlb/fig3", "luopan/table1", "reps/fig3")
 """A study of short cells of each paper."""
 
 

@@ -9,6 +9,7 @@ use crate::dbb::pick::Counter;
 use crate::descriptor::Descriptor;
 use crate::luopan::parameters::Luopan;
 use crate::luopan::pick::Preference as Sample;
+use crate::reps::pick::{Freezing, Parameters as Reps, Recycling};
 use crate::tdlb::parameters::Tdlb;
 use crate::tdlb::pick::Detect;
 use crate::tdlb::pick::delays::Preference as Path;
@@ -35,7 +36,7 @@ pub struct Mutation {
 }
 
 /// All mutations, by load balancer.
-pub static MUTATIONS: [Mutation; 18] = [
+pub static MUTATIONS: [Mutation; 21] = [
     Mutation {
         name: "gravity-equal",
         balancers: &VALO,
@@ -169,6 +170,24 @@ pub static MUTATIONS: [Mutation; 18] = [
         balancers: &["tdlb"],
         broken: "No path is ever found congested, and no flowlet moves.",
         apply: |balancing| change(balancing, |tdlb: &mut Tdlb| tdlb.rules.detect = Detect::Nowhere),
+    },
+    Mutation {
+        name: "unrecycled",
+        balancers: &["reps"],
+        broken: "No entropy value is used again: each packet draws its own, frozen or not.",
+        apply: |balancing| change(balancing, |reps: &mut Reps| reps.recycling = Recycling::Never),
+    },
+    Mutation {
+        name: "marks-ignored",
+        balancers: &["reps"],
+        broken: "Entropy values are used again whether or not their packets arrived marked.",
+        apply: |balancing| change(balancing, |reps: &mut Reps| reps.recycling = Recycling::Arrived),
+    },
+    Mutation {
+        name: "unfrozen",
+        balancers: &["reps"],
+        broken: "Timeouts change nothing: no flow freezes.",
+        apply: |balancing| change(balancing, |reps: &mut Reps| reps.freezing = Freezing::Never),
     },
 ];
 

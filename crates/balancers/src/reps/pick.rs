@@ -10,6 +10,26 @@ const REMEMBERED: u8 = 8;
 /// Pick that uses entropy values whose packets arrived unmarked once more each.
 pub struct Reps;
 
+/// Which entropy values are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recycling {
+    /// Those whose packets arrived unmarked.
+    Unmarked,
+    /// Those whose packets arrived (a mutation).
+    Arrived,
+    /// None (a mutation).
+    Never,
+}
+
+/// What a timeout does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freezing {
+    /// It freezes the flow.
+    OnTimeout,
+    /// Nothing (a mutation).
+    Never,
+}
+
 /// Number of paths to distinguish, and the behaviour after a timeout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
@@ -19,11 +39,21 @@ pub struct Parameters {
     pub freeze_ns: u64,
     /// Number of packets with random values after that.
     pub explored: u16,
+    /// Values that are used again; others than unmarked ones only as a mutation.
+    pub recycling: Recycling,
+    /// What a timeout does; nothing only as a mutation.
+    pub freezing: Freezing,
 }
 
 impl Parameters {
     /// Defaults: 64 values, 10 ms, 16 packets.
-    pub const DEFAULT: Self = Self { entropies: 64, freeze_ns: 10_000_000, explored: 16 };
+    pub const DEFAULT: Self = Self {
+        entropies: 64,
+        freeze_ns: 10_000_000,
+        explored: 16,
+        recycling: Recycling::Unmarked,
+        freezing: Freezing::OnTimeout,
+    };
 }
 
 impl Default for Parameters {
@@ -100,12 +130,20 @@ impl Pick for Reps {
 
     fn learn<E: Env>(plan: &Parameters, state: &mut State, feedback: &Feedback, env: &mut E) {
         let now_ns = env.now_ns();
-        if matches!(feedback, Feedback::TimedOut { .. }) && state.frozen_until_ns == 0 && state.exploring == 0
+        if matches!(feedback, Feedback::TimedOut { .. })
+            && plan.freezing == Freezing::OnTimeout
+            && state.frozen_until_ns == 0
+            && state.exploring == 0
         {
             state.frozen_until_ns = now_ns.saturating_add(plan.freeze_ns).max(1);
         }
         state.thaw(plan.explored, now_ns);
-        if let Some(entropy) = feedback.good() {
+        let entropy = match plan.recycling {
+            Recycling::Unmarked => feedback.good(),
+            Recycling::Arrived => feedback.arrived(),
+            Recycling::Never => None,
+        };
+        if let Some(entropy) = entropy {
             state.remember(entropy);
         }
     }

@@ -46,6 +46,16 @@ impl Feedback {
             _ => None,
         }
     }
+
+    /// Entropy value of a packet that arrived, marked or not.
+    #[inline]
+    #[must_use]
+    pub fn arrived(&self) -> Option<u16> {
+        match self {
+            Self::Acknowledged(Acknowledged { entropy, .. }) => *entropy,
+            _ => None,
+        }
+    }
 }
 
 /// Round trips of a flow, recognised by its byte numbers: one ends when more is acknowledged than had been sent when it

@@ -258,6 +258,28 @@ fn reps_freezes_for_ten_milliseconds_and_explores_sixteen_packets() {
 }
 
 #[test]
+fn broken_reps_recycles_none_or_marked_values_or_never_freezes() {
+    let come_back = |plan: &reps::Parameters| {
+        let (mut state, mut env) = (reps::State::default(), Environment::seeded(3));
+        for (entropy, marked) in [(111, false), (112, true), (113, false)] {
+            Reps::learn(plan, &mut state, &came_back(entropy, marked), &mut env);
+        }
+        Reps::learn(plan, &mut state, &TIMEOUT, &mut env);
+        picks::<Reps>(plan, &mut state, &mut env, 4)
+    };
+    let whole = reps::Parameters::DEFAULT;
+    assert_eq!(come_back(&whole), [111, 113, 111, 113]);
+    let arrived = reps::Parameters { recycling: reps::Recycling::Arrived, ..whole.clone() };
+    assert_eq!(come_back(&arrived), [111, 112, 113, 111]);
+    let never = reps::Parameters { recycling: reps::Recycling::Never, ..whole.clone() };
+    assert!(come_back(&never).iter().all(|&value| value < 64));
+    // Each value once, then those drawn.
+    let unfrozen = come_back(&reps::Parameters { freezing: reps::Freezing::Never, ..whole });
+    assert_eq!(unfrozen[..2], [111, 113]);
+    assert!(unfrozen[2..].iter().all(|&value| value < 64));
+}
+
+#[test]
 fn legacy_reps_goes_through_all_values_first_and_then_recycles() {
     let plan = uec::Parameters { entropies: 4 };
     let mut env = Environment::seeded(5);
