@@ -214,7 +214,7 @@ LUOPAN = Tiny(
     },
 )
 
-# UEC's packets over two uplinks, one at a third of the other's rate: three quarters of what both carry go by the whole one.
+# UEC's packets over two uplinks, one at a third of the other's rate: three quarters of the bytes fit the whole one.
 REPS = Tiny(
     fabric(buffer="100 KB", slow="333 Mbps", sizes="1 MB", load=0.6, capacity="1333 Mbps", flows=40).replace(
         '[scenario.transport]\nkind = "newreno"\nmin_rto = "5 ms"\ninitial_rto = "5 ms"',
