@@ -269,9 +269,9 @@ fn broken_reps_recycles_none_or_marked_values_or_never_freezes() {
     };
     let whole = reps::Parameters::DEFAULT;
     assert_eq!(come_back(&whole), [111, 113, 111, 113]);
-    let arrived = reps::Parameters { recycling: reps::Recycling::Arrived, ..whole.clone() };
+    let arrived = reps::Parameters { recycling: reps::Recycling::Arrived, ..whole };
     assert_eq!(come_back(&arrived), [111, 112, 113, 111]);
-    let never = reps::Parameters { recycling: reps::Recycling::Never, ..whole.clone() };
+    let never = reps::Parameters { recycling: reps::Recycling::Never, ..whole };
     assert!(come_back(&never).iter().all(|&value| value < 64));
     // Each value once, then those drawn.
     let unfrozen = come_back(&reps::Parameters { freezing: reps::Freezing::Never, ..whole });

@@ -123,13 +123,13 @@ def living_namespaces() -> tuple[set[int], list[str]]:
         # A process that has ended meanwhile is in no namespace.
         with suppress(FileNotFoundError, ProcessLookupError):
             try:
-                numbers |= _held(process, seen)
+                numbers |= _namespaces_of(process, seen)
             except PermissionError:
                 unseen.append(f"{process.name} ({(process / 'comm').read_text().rstrip()})")
     return numbers, unseen
 
 
-def _held(process: Path, seen: set[str]) -> set[int]:
+def _namespaces_of(process: Path, seen: set[str]) -> set[int]:
     """Namespaces that a process holds; `seen` are mount namespaces that have been looked through."""
     numbers = _numbers((process / "fd").iterdir())
     for thread in (process / "task").iterdir():

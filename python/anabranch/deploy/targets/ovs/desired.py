@@ -90,7 +90,7 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
     for group in plan.groups:
         seed = next(s for s in (group.seed, seeds[group.name], *others, fallback_seed) if s is not None)
         resolved = tuple(_number(port, path, ports) for path, port in enumerate(group.ports))
-        left, notes = _there(plan, group, resolved, ports)
+        left, notes = _with_ports(plan, group, resolved, ports)
         warnings += notes
         number = numbers[group.name]
         try:
@@ -257,7 +257,7 @@ def _number(port: str | int, path: int, ports: Mapping[str, int]) -> int:
     return port if isinstance(port, int) else ports.get(port, ABSENT - path)
 
 
-def _there(
+def _with_ports(
     plan: PlanFile, group: WeightedPorts, resolved: Sequence[int], ports: Mapping[str, int]
 ) -> tuple[WeightedPorts, list[str]]:
     """The group with what ports of the bridge leave of it, and a note for each key that lost some.

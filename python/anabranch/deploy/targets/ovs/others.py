@@ -52,8 +52,8 @@ def warnings(desired: Desired, observed: Observed) -> list[str]:
                 f"group {group.planned.name}: {group.split.recipe} makes {shares} % of these weights, "
                 f"{error:.3g} % off (MAPE); anabranch plan shows what is nearer"
             )
-        there = [port for port in group.split.ports if port >= 0]
-        dead = [observed.names.get(port, str(port)) for port in there if not observed.up.get(port, False)]
+        present = [port for port in group.split.ports if port >= 0]
+        dead = [observed.names.get(port, str(port)) for port in present if not observed.up.get(port, False)]
         if dead:
             sentences.append(f"group {group.planned.name}: down: {', '.join(dead)}")
     theirs = [flow for flow in observed.flows if flow not in observed.own.flows]
