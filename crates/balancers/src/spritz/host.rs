@@ -128,7 +128,8 @@ impl HostBalancer for SpritzHosts {
             let Some(receiving) = self.receiving.get(packet.connection) else { return };
             receiving.answers.write(packet);
             let answered = Returned::read(packet.tag).map(|cause| receiving.first + u32::from(cause.value));
-            packet.labels = answered.or(receiving.last).map_or(0, |path| Carried::back(path).0);
+            // An answer to a request, before any data: by the first path.
+            packet.labels = Carried::back(answered.or(receiving.last).unwrap_or(receiving.first)).0;
             return;
         }
         let Some(sending) = self.sending.get(packet.connection) else { return };
