@@ -303,6 +303,17 @@ def test_a_follower_brings_a_path_back_with_its_link_and_moves_no_other_connecti
         assert on_linux("verify", plan).returncode == 0
 
 
+@contextmanager
+def churn() -> Iterator[None]:
+    """Routes of others that come and go all the time."""
+    script = "while ip route replace 10.99.0.0/24 dev e1 proto bgp && ip route del 10.99.0.0/24; do sleep 0.05; done"
+    with subprocess.Popen(["sh", "-c", script]) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
 @in_own_namespace
 def test_a_follower_mends_what_others_undo_and_waits_for_what_cannot_be(tmp_path: Path) -> None:
     links(2)
@@ -317,8 +328,10 @@ def test_a_follower_mends_what_others_undo_and_waits_for_what_cannot_be(tmp_path
             failed(2)
             following.says("10.9.2.2 on e2 does not answer", "- nexthop 0xab008001 10.9.2.2 on e2")
             assert members() == 1
-            there(pid, "addr add 10.9.2.2/24 dev p2")
-            following.says("10.9.2.2 on e2 answers", "+ nexthop 0xab008001 10.9.2.2 on e2")
+            # Announcements of somebody else's routes all the time do not keep it from asking again.
+            with churn():
+                there(pid, "addr add 10.9.2.2/24 dev p2")
+                following.says("10.9.2.2 on e2 answers", "+ nexthop 0xab008001 10.9.2.2 on e2")
             for number in (1, 2):
                 there(pid, f"link set p{number} down")
             following.says("none is up; bring one up first")

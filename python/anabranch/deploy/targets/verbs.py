@@ -80,8 +80,8 @@ def _wait(change: Change) -> None:
     while left := change.unfinished():
         endless = [one.note for one in left if one.within_s is None]
         if endless:
-            raise AnabranchError(f"wait: it may never end: {endless[0]}")
+            raise AnabranchError(f"wait: the plan is put, and what is left may never be done: {endless[0]}")
         until = until or time.monotonic() + max(one.within_s or 0.0 for one in left) + LATE_S
         if time.monotonic() > until:
-            raise AnabranchError(f"wait: {LATE_S:g} s after the time that the target set itself: {left[0].note}")
+            raise AnabranchError(f"wait: the plan is put, and {LATE_S:g} s after its time this is left: {left[0].note}")
         time.sleep(POLL_S)

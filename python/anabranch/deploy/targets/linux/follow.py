@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import time
 
 from rich.console import Console
 
@@ -18,7 +19,7 @@ from anabranch.deploy.targets.linux.observe import PROTOCOL, Observed, read
 from anabranch.deploy.targets.linux.plan_file import LinuxPlan
 from anabranch.files.errors import AnabranchError
 
-AGAIN_MS = 1000
+AGAIN_S = 1.0
 """Pause before a silent gateway is asked again, or what was refused is tried again: no announcement tells of those."""
 
 
@@ -39,14 +40,17 @@ def follow(plan: str, options: None, console: Console) -> None:
             waiting.register(source, select.POLLIN)
         with until_interrupted():
             console.print(f"following {', '.join(names)}; the plan stays when this ends", soft_wrap=True)
-            due = True
+            again_s = 0.0
             while True:
                 events = [event for event in monitor.read() if event.device.name in names]
-                if announcements.read() or events or due:
-                    report(*follower.act(link_news(events), monitor), console)
-                due = not waiting.poll(AGAIN_MS if follower.waits else None)
-                if due:
+                # The clock decides when to try again: others' routes may be announced all the time.
+                is_due = time.monotonic() >= again_s
+                if is_due:
                     watch.ask(connection, follower.devices)
+                    again_s = time.monotonic() + AGAIN_S
+                if announcements.read() or events or is_due:
+                    report(*follower.act(link_news(events), monitor), console)
+                waiting.poll(1e3 * max(0.0, again_s - time.monotonic()) if follower.waits else None)
 
 
 class _Follower:

@@ -36,6 +36,8 @@ def verify(observed: Observed, desired: Desired, connections: int | None) -> tup
     groups = []
     with Connection() as connection:
         warnings = [one.note for one in waiting(replace(observed, connection=connection), desired)]
+        if connections is not None and all(group.recipe.unit == BUCKETS for group in desired.groups):
+            warnings.append("connections: without effect; tables of buckets are read, and nobody is asked")
         for group in desired.groups:
             if group.bypassed is not None:
                 groups.append(_counted(group, [0] * len(group.up), 0, group.bypassed))
