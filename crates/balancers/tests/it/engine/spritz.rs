@@ -215,3 +215,19 @@ fn runs_repeat() {
         assert_ne!(run(&fabric, &flows, &Settings { seed: 9, ..settings.clone() }).flows, outcome.flows);
     }
 }
+
+/// Packets are trimmed in crowds, and one link swallows what it carries: no path is blocked that does not cross that link.
+#[test]
+fn trimmed_packets_blame_no_path() {
+    let fabric = narrow();
+    // Five flows of each of eight pairs, into two hosts.
+    let ends = |number: u32| (number % GROUP, number % 2 + 5 * GROUP);
+    let flows: Vec<Flow> = (0..5 * GROUP).map(ends).map(|(src, dst)| flow(src, dst, 1_000_000, 0)).collect();
+    let dead = port(&fabric, "router0.2", "router5.1");
+    for plan in [Parameters::SCOUT, Parameters::SPRAY] {
+        let outcome = run(&fabric, &flows, &over(uec(), plan, swallow(&fabric, dead)));
+        assert!(outcome.ports.iter().map(|record| record.trimmed_packets).sum::<u64>() > 100);
+        // One of each pair's paths crosses it.
+        assert!((1..=u64::from(GROUP)).contains(&counted(&outcome, "was blocked")));
+    }
+}
