@@ -102,7 +102,8 @@ def take(connection: Connection, step: Step, devices: Mapping[str, Device]) -> N
     """
     match step.new:
         case Nexthop():
-            kernel.put_nexthop(connection, step.new, devices[step.new.hop.device])
+            hop = step.new.hop
+            kernel.put_nexthop(connection, step.new, None if hop.drops else devices[hop.device])
         case NexthopGroup():
             kernel.put_group(connection, step.new)
         case Route():
@@ -144,6 +145,8 @@ def _text(one: Nexthop | NexthopGroup | Route, state: LinuxState) -> str:
             if resilience is not None and resilience.unbalanced_timer_cs:
                 more += f" unbalanced={resilience.unbalanced_timer_cs / 100:g}s"
             return f"group {number:#x} {one.kind}{more}: {list_text or 'empty'}"
+        case Route(nexthop_id=number) if number in state.nexthops:
+            return f"route {one} -> {state.nexthops[number].hop}"
         case Route(nexthop_id=number):
             return f"route {one} -> group {number:#x}"
 

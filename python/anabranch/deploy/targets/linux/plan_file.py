@@ -35,23 +35,30 @@ TIMER_MAX_S = 86400.0
 
 
 @dataclass(frozen=True)
-class WeightedHops:
+class GroupKeys:
+    """Keys of a group besides its destinations and paths."""
+
+    recipe: str
+    """`mpath`, `resilient`, or `auto`: resilient with as few buckets as stay below the error."""
+    error_pct: float
+    """Largest error of the split (MAPE) that `auto` takes."""
+    buckets: int | None
+    idle_timer_s: float
+    unbalanced_timer_s: float
+    table: int
+    metric: int
+
+
+@dataclass(frozen=True)
+class WeightedHops(GroupKeys):
     """One `[[group]]`."""
 
     name: str
     prefixes: tuple[Prefix, ...]
     """Destinations, all of one IP version."""
-    table: int
-    metric: int
     hops: tuple[Hop, ...]
     weights: tuple[str, ...]
-    recipe: str
-    """`mpath`, `resilient`, or `auto`: resilient with as few buckets as stay below the error."""
-    error_pct: float
     error_given: bool
-    buckets: int | None
-    idle_timer_s: float
-    unbalanced_timer_s: float
 
 
 @dataclass(frozen=True)
@@ -90,11 +97,22 @@ def _group(settings: Settings) -> WeightedHops:
     prefixes = _prefixes(settings.table("match"))
     version = prefixes[0].version
     hops = _hops(settings, version)
-    weighted = WeightedHops(
-        name=name,
-        prefixes=prefixes,
-        hops=hops,
-        weights=group_keys.weights(settings, len(hops)),
+    weights = group_keys.weights(settings, len(hops))
+    given = "error" in settings
+    keys = take_group_keys(settings, version)
+    weighted = WeightedHops(**vars(keys), name=name, prefixes=prefixes, hops=hops, weights=weights, error_given=given)
+    settings.end()
+    return weighted
+
+
+def take_group_keys(settings: Settings, version: int) -> GroupKeys:
+    """Takes the keys of a group besides its destinations, which are of one IP version, and paths.
+
+    Raises:
+        AnabranchError: a key is not as it must be, or two contradict each other.
+
+    """
+    keys = GroupKeys(
         recipe=settings.one_of(
             "recipe",
             AUTO,
@@ -102,7 +120,6 @@ def _group(settings: Settings) -> WeightedHops:
             "`resilient` and `auto`: a table of buckets, as few as stay below `error`; a change of weights moves only "
             "what it must. `mpath`: hash-threshold, no table; a change of weights moves up to twice what it must.",
         ),
-        error_given="error" in settings,
         error_pct=group_keys.error_pct(settings, "`auto` stays below it."),
         buckets=settings.take(
             "buckets",
@@ -137,10 +154,9 @@ def _group(settings: Settings) -> WeightedHops:
             otherwise=f"`{METRICS[4]}`; IPv6: `{METRICS[6]}`",
         ),
     )
-    settings.end()
-    if weighted.recipe == MPATH and weighted.buckets is not None:
-        settings.refuse("buckets", weighted.buckets, 'mpath has none; leave it out, or take recipe = "resilient"')
-    return weighted
+    if keys.recipe == MPATH and keys.buckets is not None:
+        settings.refuse("buckets", keys.buckets, 'mpath has none; leave it out, or take recipe = "resilient"')
+    return keys
 
 
 def _prefixes(settings: Settings) -> tuple[Prefix, ...]:
