@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from anabranch.deploy.control import file
 from anabranch.deploy.control.fabric import FabricFile
+from anabranch.deploy.netlink import kernel
+from anabranch.deploy.netlink.connection import Connection
 from anabranch.deploy.netlink.namespace import inside
+from anabranch.deploy.targets.linux.observe import LinuxState, read
 from support.needs import brings
 from support.waiting import DEADLINE_S
 
@@ -23,9 +26,13 @@ SYSCTLS = {
     "net/ipv6/conf/all/forwarding": "1",
     "net/ipv4/fib_multipath_hash_policy": "1",
     "net/ipv6/fib_multipath_hash_policy": "1",
+    "net/ipv6/conf/default/keep_addr_on_down": "1",
     "net/ipv4/conf/all/rp_filter": "0",
     "net/ipv4/conf/default/rp_filter": "0",
 }
+PORT = 5000
+QUIET_S = 5.0
+"""Silence after which nothing more is waited for: no measure of speed, only of never."""
 
 
 @dataclass
@@ -36,8 +43,8 @@ class RoutedFabric:
     spines: int = 2
     parallel: int = 1
     """Links between a leaf and a spine; the second is called `leaf0-spine0-1`."""
-    apart: Sequence[str] = ()
-    """Switches that somebody else makes: their ends of links stay in the namespace of the test."""
+    bare: Sequence[str] = ()
+    """Switches without addresses, which are of another kind: they pass frames on as they are."""
     settings: str = '[measure]\naudit = "10 min"\n[damping]\nuse = false\n'
     """Further tables of the file."""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -75,6 +82,20 @@ class RoutedFabric:
         """Sets one end of a link down or up, by its name: the other end loses or gets its carrier."""
         self.ip(end.partition("-")[0], f"link set {end} {'up' if up else 'down'}")
 
+    def interpose(self, leaf: str, spine: str) -> None:
+        """Puts a bridge into a link, whose queue towards the spine drops most of what comes, unseen by both ends."""
+        near, far = port(leaf, spine), port(spine, leaf)
+        home = self.processes["wire"] = subprocess.Popen(["unshare", "--net", "sleep", "600"])
+        self._await(["wire"])
+        addresses = self.addresses(leaf, spine, 0)
+        self.ip(leaf, f"link del {near}")
+        self.ip("wire", "link add wire type bridge", "link set wire up")
+        for node, name, theirs in ((leaf, near, addresses[0]), (spine, far, addresses[1])):
+            self.ip(node, f"link add {name} type veth peer name w{name} netns {home.pid}")
+            self.ip(node, *(f"addr add {one} dev {name}" + _nodad(one) for one in theirs), f"link set {name} up")
+            self.ip("wire", f"link set w{name} master wire up")
+        self.run("wire", "tc", *f"qdisc add dev w{far} root tbf rate 400kbit burst 2k limit 4k".split())
+
     def start(self) -> None:
         """Makes namespaces, links and addresses."""
         leaves, spines = (
@@ -82,34 +103,39 @@ class RoutedFabric:
             for tier, count in (("leaf", self.leaves), ("spine", self.spines))
         )
         hosts = [f"host{number}" for number in range(self.leaves)]
-        nodes = [name for name in (*leaves, *spines, *hosts) if name not in self.apart]
+        nodes = [*leaves, *spines, *hosts]
         for node in nodes:
             self.processes[node] = subprocess.Popen(["unshare", "--net", "sleep", "600"])
-        mine = Path("/proc/thread-self/ns/net").readlink()
-        deadline = time.monotonic() + DEADLINE_S
+        self._await(nodes)
         for node in nodes:
-            while Path(self.namespace(node)).readlink() == mine:
-                assert time.monotonic() < deadline
-                time.sleep(0.001)
             self.sysctl(node, SYSCTLS)
         lines: dict[str, list[str]] = {node: ["link set lo up"] for node in nodes}
         made = []
         pairs = [*self.links, *((leaf, host, 0) for leaf, host in zip(leaves, hosts, strict=True))]
         for a, b, number in pairs:
             names = port(a, b, number), port(b, a, number)
-            homes = [f"netns {self.processes[node].pid}" if node in self.processes else "" for node in (a, b)]
-            made.append(f"link add {names[0]} {homes[0]} type veth peer name {names[1]} {homes[1]}")
+            first, second = (
+                f"{name} netns {self.processes[node].pid}" for name, node in zip(names, (a, b), strict=True)
+            )
+            made.append(f"link add {first} type veth peer name {second}")
             for node, name, addresses in zip((a, b), names, self.addresses(a, b, number), strict=True):
-                if node in lines:
+                if node not in self.bare:
                     lines[node] += [f"addr add {address} dev {name}" + _nodad(address) for address in addresses]
-                    lines[node].append(f"link set {name} up")
-                else:
-                    made.append(f"link set {name} up")
+                lines[node].append(f"link set {name} up")
         subprocess.run(["ip", "-batch", "-"], input="\n".join(made), text=True, check=True)
         for leaf, host in enumerate(hosts):
             lines[host] += [f"route add default via 10.1.{leaf}.254", f"route add ::/0 via fd00:1:{leaf}::fe"]
         for node, batch in lines.items():
             self.ip(node, *batch)
+
+    def _await(self, nodes: Iterable[str]) -> None:
+        """Waits until the processes of nodes have left the namespace of the test."""
+        mine = Path("/proc/thread-self/ns/net").readlink()
+        deadline = time.monotonic() + DEADLINE_S
+        for node in nodes:
+            while Path(self.namespace(node)).readlink() == mine:
+                assert time.monotonic() < deadline
+                time.sleep(0.001)
 
     def stop(self) -> None:
         """Ends all namespaces."""
@@ -140,10 +166,9 @@ class RoutedFabric:
                     ports.setdefault(other, []).append(port(node, other, number))
                     if not other.startswith("host"):
                         gateways.setdefault(other, []).extend(one.partition("/")[0] for one in theirs)
-        lines = [f"[switch.{switch}]", f"ports = {_inline(ports)}"]
-        if switch not in self.apart:
-            lines += ['datapath = "linux"', f'namespace = "{self.namespace(switch)}"']
-            lines.append(f"gateways = {_inline(gateways)}")
+        lines = [f"[switch.{switch}]", f"ports = {_inline(ports)}", f'namespace = "{self.namespace(switch)}"']
+        if switch not in self.bare:
+            lines += ['datapath = "linux"', f"gateways = {_inline(gateways)}"]
         return "\n".join(lines)
 
     def text(self, policy: str = 'weights = "capacity"', more: dict[str, str] | None = None) -> str:
@@ -164,51 +189,72 @@ class RoutedFabric:
         """The same, read."""
         return file.parse(self.text(policy, more), "fabric.toml")
 
-    def nexthops(self, switch: str) -> list[dict[str, Any]]:
-        """Nexthops and groups of a switch, as `ip` has them."""
-        found: list[dict[str, Any]] = json.loads(self.run(switch, "ip", "-j", "nexthop", "show", "proto", "171"))
-        return found
+    def state(self, switch: str) -> LinuxState:
+        """All of ours in a switch; `ip` before 6.12 shows the low byte of a weight only."""
+        with inside(self.namespace(switch)), Connection() as connection:
+            return read(connection, 0, kernel.devices(connection))
 
     def split(self, switch: str, prefix: str) -> dict[str, int]:
         """Weight by device of the group that a route leads to; empty for a route that drops."""
-        version = "-6" if ":" in prefix else "-4"
-        (route,) = json.loads(self.run(switch, "ip", version, "-j", "-d", "route", "show", prefix, "proto", "171"))
-        by_number = {one["id"]: one for one in self.nexthops(switch)}
-        members = by_number[route["nhid"]].get("group", [])
-        return {by_number[one["id"]]["dev"]: one.get("weight", 1) for one in members}
+        state = self.state(switch)
+        (route,) = (route for route in state.routes.values() if str(route.prefix) == prefix)
+        group = state.groups.get(route.nexthop_id)
+        return {state.nexthops[number].hop.device: weight for number, weight in group.members} if group else {}
+
+    def owners(self, switch: str, prefix: str) -> list[str]:
+        """Device of each bucket of the group that a route leads to."""
+        state = self.state(switch)
+        (route,) = (route for route in state.routes.values() if str(route.prefix) == prefix)
+        with inside(self.namespace(switch)), Connection() as connection:
+            return [state.nexthops[number].hop.device for number in kernel.buckets(connection, route.nexthop_id)]
 
     def sent(self, switch: str) -> dict[str, int]:
         """Packets that have left each interface of a switch."""
         links = json.loads(self.run(switch, "ip", "-j", "-s", "link"))
         return {one["ifname"]: one["stats64"]["tx"]["packets"] for one in links}
 
-    def arrived(self, flows: int, source: int = 0, target: int = 1, version: int = 4, packets: int = 1) -> int:
-        """Sends UDP packets of some connections from one host to another; how many arrived."""
+    def arrived(self, flows: int, source: int = 0, target: int = 1, version: int = 4) -> int:
+        """Sends one packet each of some connections from one host to another; how many arrived."""
         family = socket.AF_INET if version == 4 else socket.AF_INET6
         address = f"10.1.{target}.1" if version == 4 else f"fd00:1:{target}::1"
         with ExitStack() as stack:
             with inside(self.namespace(f"host{target}")):
                 receiver = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
             with inside(self.namespace(f"host{source}")):
-                sender = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
-            receiver.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)
-            receivers = [receiver]
-            receiver.bind(("", 5000))
-            with inside(self.namespace(f"host{source}")):
                 senders = [stack.enter_context(socket.socket(family, socket.SOCK_DGRAM)) for _ in range(flows)]
-            del sender, receivers
+            receiver.bind(("", PORT))
+            receiver.settimeout(QUIET_S)
             count = 0
-            receiver.settimeout(0.2)
             for one in senders:
-                for _ in range(packets):
-                    one.sendto(b"x" * 64, (address, 5000))
-            try:
-                while count < flows * packets:
-                    receiver.recv(128)
-                    count += 1
-            except TimeoutError:
-                pass
+                one.sendto(b"", (address, PORT))
+            while count < flows:
+                try:
+                    receiver.recv(64)
+                except TimeoutError:
+                    break
+                count += 1
             return count
+
+    @contextmanager
+    def load(self, node: str, address: str) -> Iterator[None]:
+        """Sends 1000-byte packets from a node, 4 Mbit/s or what the machine can, until the block ends."""
+        ended = threading.Event()
+        with inside(self.namespace(node)):
+            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        with sender:
+
+            def send() -> None:
+                while not ended.wait(0.002):
+                    with suppress(OSError):
+                        sender.sendto(bytes(1000), (address, PORT))
+
+            thread = threading.Thread(target=send, daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                ended.set()
+                thread.join(DEADLINE_S)
 
 
 def port(node: str, other: str, number: int = 0) -> str:
@@ -227,10 +273,10 @@ def _inline(table: dict[str, list[str]]) -> str:
 @contextmanager
 @brings("root")
 def routed_fabric(
-    leaves: int = 2, spines: int = 2, parallel: int = 1, apart: Sequence[str] = ()
+    leaves: int = 2, spines: int = 2, parallel: int = 1, bare: Sequence[str] = ()
 ) -> Iterator[RoutedFabric]:
     """A started one."""
-    fabric = RoutedFabric(leaves, spines, parallel, apart)
+    fabric = RoutedFabric(leaves, spines, parallel, bare)
     try:
         fabric.start()
         yield fabric

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,6 +14,8 @@ from anabranch.deploy.targets.linux.observe import LinuxState, Observed, read
 from anabranch.deploy.targets.protocol import Change
 from anabranch.files.errors import AnabranchError
 
+GONE = (errno.ENOENT, errno.ESRCH)
+"""The kernel's refusals to remove a nexthop or a route that is not there."""
 Key = TypeVar("Key")
 Entry = TypeVar("Entry", Nexthop, NexthopGroup, Route)
 
@@ -109,11 +112,20 @@ def take(connection: Connection, step: Step, devices: Mapping[str, Device]) -> N
         case Route():
             kernel.put_route(connection, step.new, replace=step.old is not None)
         case None:
-            match step.old:
-                case Route():
-                    kernel.delete_route(connection, step.old)
-                case NexthopGroup(group_id=number) | Nexthop(nexthop_id=number):
-                    kernel.delete_nexthop(connection, number)
+            try:
+                _delete(connection, step.old)
+            except KernelRefusedError as refused:
+                # A device that has just died has taken it along.
+                if refused.code not in GONE:
+                    raise
+
+
+def _delete(connection: Connection, old: Nexthop | NexthopGroup | Route | None) -> None:
+    match old:
+        case Route():
+            kernel.delete_route(connection, old)
+        case NexthopGroup(group_id=number) | Nexthop(nexthop_id=number):
+            kernel.delete_nexthop(connection, number)
 
 
 def lines(changes: Sequence[Step], old: LinuxState, new: LinuxState) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from itertools import count
 
-from anabranch._core import weight_integers
 from anabranch.deploy.netlink.link_state import lives, unusable
 from anabranch.deploy.netlink.nexthop import MPATH, Device, Hop, Nexthop, NexthopGroup, Prefix, Resilience, Route
 from anabranch.deploy.targets.linux import hash_policy
@@ -138,7 +138,7 @@ def _routes(planned: WeightedHops, number: int) -> list[Route]:
 
 def _carries(planned: WeightedHops, up: Sequence[bool]) -> bool:
     """Whether a path that is up has a share."""
-    return any(one and weight for one, weight in zip(up, weight_integers(list(planned.weights)), strict=True))
+    return any(one and Decimal(weight) for one, weight in zip(up, planned.weights, strict=True))
 
 
 def _unanswered(planned: WeightedHops, linked: Sequence[bool], up: Sequence[bool]) -> list[str]:
@@ -161,9 +161,9 @@ def _recipe(planned: WeightedHops, shape: Group, weights: list[int], observed: N
     if planned.buckets is not None:
         return _resilient(shape, tuple(weights), planned.buckets)
     if observed is not None and observed.resilience is not None:
-        # Another number of buckets is another group: every connection may move.
+        # Another number of buckets is another group: every connection may move, for a path that comes back soon.
         kept = _resilient(shape, tuple(weights), observed.resilience.buckets)
-        if kept.mape_pct <= planned.error_pct:
+        if shape.degraded or kept.mape_pct <= planned.error_pct:
             return kept
     return _least_resilient(shape, tuple(weights), planned.error_pct)
 

@@ -23,8 +23,8 @@ from anabranch.deploy.targets.linux.desired import desired
 from anabranch.deploy.targets.linux.gateways import AGAIN_S, GatewayWatch
 from anabranch.deploy.targets.linux.observe import PROTOCOL, LinuxState, Observed, read
 from anabranch.deploy.targets.linux.plan_file import LinuxPlan
+from anabranch.deploy.targets.linux.session.flushed import flushed
 from anabranch.deploy.targets.linux.session.keys import VERSIONS, RoutesKeys, hop
-from anabranch.deploy.targets.linux.session.unexplained import unexplained
 from anabranch.files.errors import AnabranchError
 
 
@@ -163,12 +163,12 @@ class RoutesSession(NamespaceSession[LinuxState]):
         before = self._observed or LinuxState()
         silent = frozenset(self._watch.silent)
         observed = await self._call(self._look)
-        # What died before the kernel was read has been announced by now.
+        # Devices that had died when the kernel was read have been announced by now.
         self.read_links()
-        foreign = unexplained(before, observed, self._died)
+        observed = flushed(observed, self._died)
+        foreign = steps(flushed(before, self._died), observed)
         self._died = {name for name in self._numbers if not _can_carry(self._devices.get(name))}
-        if observed != before:
-            self._observed = observed
+        self._observed = observed
         if foreign:
             self._drifted(len(foreign))
             self._pauses_until_s = time.monotonic() + AGAIN_S

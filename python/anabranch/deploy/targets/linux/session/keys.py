@@ -9,13 +9,15 @@ from ipaddress import ip_address
 from anabranch.deploy.control.fabric import FabricFile, SwitchFile
 from anabranch.deploy.control.kernel_namespace import take_namespace
 from anabranch.deploy.control.topology import End
-from anabranch.deploy.netlink.nexthop import Address, Hop
-from anabranch.deploy.targets.linux.plan_file import GroupKeys, take_group_keys
+from anabranch.deploy.netlink.nexthop import MPATH, RESILIENT, Address, Hop
+from anabranch.deploy.targets.linux.plan_file import RECIPES, GroupKeys, take_group_keys
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import nearest
 from anabranch.files.settings import Settings
 
 VERSIONS = (4, 6)
+BUCKETS = 1024
+"""The error is 0.1 % of the whole at most: 32 paths are 3 % off their weights, 4 paths 0.4 %."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,9 @@ def read(settings: Settings) -> RoutesKeys:
     gateways = {name: _addresses(table, name) for name in table.keys()}  # noqa: SIM118 (a getter, not a mapping)
     meaning = "Keys of its nexthop groups and routes, as those of a [plan file](plan-file.md#linux)."
     group = settings.table("group", meaning)
-    keys = RoutesKeys(take_namespace(settings), gateways, take_group_keys(group, VERSIONS[0]))
+    recipe = group.one_of("recipe", RESILIENT, (RESILIENT, MPATH), RECIPES)
+    more = "One number for all weights that may come: another number is another group, and moves connections."
+    keys = RoutesKeys(take_namespace(settings), gateways, take_group_keys(group, VERSIONS[0], recipe, BUCKETS, more))
     group.end()
     return keys
 

@@ -11,6 +11,7 @@ from anabranch.deploy.control.forwarding import Forwarding, OwnHost, Towards, in
 from anabranch.deploy.targets.linux.observe import LinuxState
 from anabranch.deploy.targets.linux.plan_file import METRICS, WeightedHops
 from anabranch.deploy.targets.linux.session.keys import VERSIONS, RoutesKeys, hop
+from anabranch.deploy.targets.plan.bound import BOUND_PCT
 
 Routes = tuple[WeightedHops, ...]
 
@@ -80,6 +81,7 @@ def _groups(
                     prefixes=prefixes,
                     hops=tuple(hop(switch, ends[port - 1], version) for port in ports),
                     weights=tuple(map(str, weights)),
+                    error_pct=BOUND_PCT,
                     error_given=False,
                 )
             )
