@@ -316,6 +316,15 @@ def test_every_part_is_there_or_says_why_not(name: str) -> None:
 
 
 @every_target
+def test_a_plan_is_followed_or_the_command_says_why_not(name: str) -> None:
+    lacking = target(name).descriptor.lacks.get("follow")
+    assert (lacking is None) == (target(name).descriptor.follow is not None)
+    if lacking is not None:
+        run = anabranch("apply", "plan.toml", "--target", name, "--follow")
+        assert (run.returncode, run.stderr) == (2, f"anabranch: error: target {name}: follow: {lacking}\n")
+
+
+@every_target
 def test_a_lab_has_such_switches_or_says_why_not(name: str, tmp_path: Path) -> None:
     lacking = target(name).descriptor.lacks.get("lab")
     if lacking is None:

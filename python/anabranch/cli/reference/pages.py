@@ -16,6 +16,7 @@ from anabranch.cli.reference import (
     results,
     scenario_tables,
     study,
+    targets,
 )
 from anabranch.cli.reference.schema import files as schema_files
 
@@ -54,6 +55,7 @@ def pages_of_code(root: Path) -> dict[str, str]:
         "docs/study.md": study.page(),
         "docs/fabric-file.md": fabric_file.page(),
         "docs/python.md": python_api.page(),
+        "docs/deploy.md": targets.page(written("docs/deploy.md")),
         "docs/results.md": results.page(written("docs/results.md")),
         "python/anabranch/simulate/scenario/tables.py": scenario_tables.page(),
         **{f"docs/schema/{path}": text for path, text in schema_files.pages().items()},

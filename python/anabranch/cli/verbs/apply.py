@@ -8,7 +8,7 @@ import typer
 
 from anabranch.cli import DEPLOY, Json
 from anabranch.deploy.targets.plan.options import REACH, DryRun, PlanPath, TargetName, TargetOptions, with_options
-from anabranch.deploy.targets.registry import DEFAULT, TARGETS, target
+from anabranch.deploy.targets.registry import DEFAULT, target
 from anabranch.files.errors import AnabranchError
 
 
@@ -48,9 +48,10 @@ def apply(
     from anabranch.files.terminal.console import terminal
 
     chosen = target(target_name)
-    if follow and (chosen.descriptor.follow is None or dry_run):
-        able = " or ".join(name for name in TARGETS if target(name).descriptor.follow is not None)
-        raise AnabranchError(f"follow: with --target {able}, and without --dry-run, only; leave it out")
+    if follow and chosen.descriptor.follow is None:
+        chosen.refuse("follow")
+    if follow and dry_run:
+        raise AnabranchError("follow: with --dry-run there is nothing to follow; leave one of them out")
     if wait and dry_run:
         raise AnabranchError("wait: with --dry-run there is nothing to wait for; leave one of them out")
     own = options.of(target_name)

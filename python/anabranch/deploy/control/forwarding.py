@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from anabranch import _core
 from anabranch.deploy.control.fabric import Network, SwitchFile
 
 State = TypeVar("State")
+WEIGHT_MAX = 0xFFFF
+UNITS = 4096
+"""Sum to which larger weights are brought down: as many slots as there are."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,13 @@ class Towards:
     def reached(self) -> bool:
         """Whether any path carries something."""
         return any(weight for _, weight in self.paths)
+
+
+def in_16_bits(weights: Sequence[int]) -> list[int]:
+    """Weights of 16 bits each in the ratio of these, or near it where they are larger (Webster's method)."""
+    if max(weights) <= WEIGHT_MAX:
+        return list(weights)
+    return list(_core.webster_slots([str(weight) for weight in weights], [weight > 0 for weight in weights], UNITS))
 
 
 @dataclass(frozen=True)

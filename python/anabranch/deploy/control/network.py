@@ -31,6 +31,8 @@ class Interface:
     """Rate that the operator set in `external_ids:anabranch-rate-bps`; 0 where none is set."""
     bfd_down: bool = False
     """BFD runs on it, and finds that packets do not get through."""
+    gateway_silent: bool = False
+    """The other end's address is not resolved any more, although there is a carrier."""
 
 
 @dataclass
@@ -211,6 +213,8 @@ class Network:
             return f"{name}: port down"
         if end.interface is not None and end.interface.bfd_down:
             return f"{name}: BFD down"
+        if end.interface is not None and end.interface.gateway_silent:
+            return f"{name}: gateway does not answer"
         return ""
 
     def _rate_bps(self, port: int) -> list[int]:

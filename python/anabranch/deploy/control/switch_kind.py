@@ -66,7 +66,8 @@ class SwitchKind(ABC, Generic[State]):
     page: ClassVar[str] = ""
     """Section of the documentation about such switches, as in `control.md#datapaths-in-the-kernel`."""
     example: ClassVar[str] = ""
-    """The target's own keys of `[switch.NAME]` as in a file, with NAME for the switch's name."""
+    """The target's own keys of `[switch.NAME]` as in a file, with NAME for the switch's name; a line with NEIGHBOUR is
+    one for each neighbour."""
     recipes: ClassVar[tuple[str, ...]] = ()
     """Values of `policy.recipe` that mean something to such switches."""
 

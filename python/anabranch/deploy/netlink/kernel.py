@@ -77,7 +77,7 @@ def devices(connection: Connection) -> list[Device]:
 
 
 def nexthops(connection: Connection, known: Iterable[Device]) -> tuple[list[Nexthop], list[NexthopGroup]]:
-    """All single nexthops by a device, and all groups; blackholes and nexthops of bridges are left out."""
+    """All single nexthops by a device and those that drop, and all groups; nexthops of bridges are left out."""
     names = {device.index: device.name for device in known}
     singles, groups = [], []
     for message in connection.dump(nhmsg(), RTM_GETNEXTHOP):
@@ -85,6 +85,8 @@ def nexthops(connection: Connection, known: Iterable[Device]) -> tuple[list[Next
         entries = message.get_attr("NHA_GROUP")
         if entries is not None:
             groups.append(NexthopGroup(number, _members(bytes(entries)), _resilience(message), protocol))
+        elif message.get_attr("NHA_BLACKHOLE") and int(message["family"]) in VERSIONS:
+            singles.append(Nexthop(number, Hop(VERSIONS[int(message["family"])], ""), protocol))
         elif message.get_attr("NHA_OIF") in names and int(message["family"]) in VERSIONS:
             packed = message.get_attr("NHA_GATEWAY")
             gateway = None if packed is None else address_of(bytes(packed))
@@ -189,8 +191,8 @@ def weight_max(connection: Connection) -> int:
     raise AssertionError(f"the kernel has a nexthop {NO_NEXTHOP}")
 
 
-def put_nexthop(connection: Connection, nexthop: Nexthop, device: Device) -> None:
-    """Creates or replaces a nexthop.
+def put_nexthop(connection: Connection, nexthop: Nexthop, device: Device | None) -> None:
+    """Creates or replaces a nexthop; one that drops has no device.
 
     Raises:
         KernelRefusedError: among others, the device is down or has no carrier.
@@ -198,7 +200,8 @@ def put_nexthop(connection: Connection, nexthop: Nexthop, device: Device) -> Non
     """
     message = nhmsg()
     message["family"], message["protocol"] = FAMILIES[nexthop.hop.version], nexthop.protocol
-    attributes: list[tuple[str, Any]] = [("NHA_ID", nexthop.nexthop_id), ("NHA_OIF", device.index)]
+    attributes: list[tuple[str, Any]] = [("NHA_ID", nexthop.nexthop_id)]
+    attributes.append(("NHA_BLACKHOLE", True) if device is None else ("NHA_OIF", device.index))
     if nexthop.hop.gateway is not None:
         message["family"] = FAMILIES[nexthop.hop.gateway.version]
         attributes.append(("NHA_GATEWAY", nexthop.hop.gateway.packed))

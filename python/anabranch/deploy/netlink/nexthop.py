@@ -31,9 +31,17 @@ class Hop:
     version: int
     """IP version: 4 or 6."""
     device: str
+    """Empty for none: what is sent there is dropped."""
     gateway: Address | None = None
 
+    @property
+    def drops(self) -> bool:
+        """Whether packets end here (a blackhole)."""
+        return not self.device
+
     def __str__(self) -> str:
+        if self.drops:
+            return "blackhole"
         return self.device if self.gateway is None else f"{self.gateway} on {self.device}"
 
 

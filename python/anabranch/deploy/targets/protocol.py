@@ -1,7 +1,7 @@
-"""The protocol of targets: seven parts, which the verbs, the controller and the lab are written against.
+"""The protocol of targets: eight parts, which the verbs, the controller and the lab are written against.
 
-Five are methods of `Target`. `session`, a folder of the target, is what the controller takes (`control.switch_kind`);
-`lab` stands in `lab/switches/NAME` (`lab.fabric.switching`).
+Five are methods of `Target`; `follow` is a function of its descriptor. `session`, a folder of the target, is what the
+controller takes (`control.switch_kind`); `lab` stands in `lab/switches/NAME` (`lab.fabric.switching`).
 """
 
 # ruff: noqa: ARG002 (what is lacking takes what others take)
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anabranch.deploy.targets.plan.recipe import Forecast
     from anabranch.deploy.targets.plan.verification import Measured
 
-PARTS = ("predict", "desired", "observe", "change", "verify", "session", "lab")
+PARTS = ("predict", "desired", "observe", "change", "verify", "follow", "session", "lab")
 """Parts that a target may lack."""
 
 

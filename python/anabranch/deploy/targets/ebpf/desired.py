@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import socket
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from anabranch._core import KernelGroup, kernel_shares
 from anabranch.deploy.netlink.link_state import lives, unusable
 from anabranch.deploy.netlink.nexthop import Device
 from anabranch.deploy.targets.ebpf.datapath import DatapathState
-from anabranch.deploy.targets.ebpf.folder import own_namespace
 from anabranch.deploy.targets.ebpf.plan_file import EbpfPlan, WeightedMembers
 from anabranch.deploy.targets.ebpf.scheme import PLAIN
 from anabranch.deploy.targets.plan.group import group
@@ -79,7 +79,7 @@ def desired(plan: EbpfPlan, devices: Mapping[str, Device], observed: DatapathSta
         up = tuple(name in devices and lives(devices[name]) for name in planned.ports) or (True,) * len(planned.values)
         seed = planned.seed
         if seed is None:
-            seed = _first_seed(plan.name) if before is None else before.seed
+            seed = _first_seed(plan.name, planned.name) if before is None else before.seed
         targets = planned.values or _numbers(planned, devices, before)
         kernel = _kernel_group(plan, planned, targets, up, seed)
         groups.append(Installed(planned, kernel, up, _asked(planned, up)))
@@ -213,8 +213,8 @@ def _capacity(needed: int, least: int) -> int:
     return max(least, 1 << (needed - 1).bit_length())
 
 
-def _first_seed(name: str) -> int:
-    """Seed of a datapath whose plan gives none: another one in each machine and namespace, the same at every start."""
+def _first_seed(name: str, group_name: str) -> int:
+    """Seed of a group whose plan gives none: of names that a reboot keeps, so that it moves no connection."""
     file = Path("/etc/machine-id")
     machine = file.read_text().strip() if file.exists() else ""
-    return zlib.crc32(f"{machine} {own_namespace()} {name}".encode())
+    return zlib.crc32(f"{machine or socket.gethostname()} {name} {group_name}".encode())

@@ -116,7 +116,8 @@ def parse(text: str, file: str) -> EbpfPlan:
     scheme, counter = _scheme(settings)
     meaning = (
         "Seed of the hash (wyhash32 of addresses, ports and protocol); give another one to each switch. Left out, the "
-        "kernel's stays; at first it is made of machine, namespace and name."
+        "kernel's stays; at first it is made of the machine's id, `switch.name` and the group's name, all of which a "
+        "reboot keeps."
     )
     seed = group_keys.seed(settings, None, SEED_MAX, meaning, "kept")
     switch = settings.table("switch")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,6 +14,8 @@ from anabranch.deploy.targets.linux.observe import LinuxState, Observed, read
 from anabranch.deploy.targets.protocol import Change
 from anabranch.files.errors import AnabranchError
 
+GONE = (errno.ENOENT, errno.ESRCH)
+"""The kernel's refusals to remove a nexthop or a route that is not there."""
 Key = TypeVar("Key")
 Entry = TypeVar("Entry", Nexthop, NexthopGroup, Route)
 
@@ -102,17 +105,27 @@ def take(connection: Connection, step: Step, devices: Mapping[str, Device]) -> N
     """
     match step.new:
         case Nexthop():
-            kernel.put_nexthop(connection, step.new, devices[step.new.hop.device])
+            hop = step.new.hop
+            kernel.put_nexthop(connection, step.new, None if hop.drops else devices[hop.device])
         case NexthopGroup():
             kernel.put_group(connection, step.new)
         case Route():
             kernel.put_route(connection, step.new, replace=step.old is not None)
         case None:
-            match step.old:
-                case Route():
-                    kernel.delete_route(connection, step.old)
-                case NexthopGroup(group_id=number) | Nexthop(nexthop_id=number):
-                    kernel.delete_nexthop(connection, number)
+            try:
+                _delete(connection, step.old)
+            except KernelRefusedError as refused:
+                # A device that has just died has taken it along.
+                if refused.code not in GONE:
+                    raise
+
+
+def _delete(connection: Connection, old: Nexthop | NexthopGroup | Route | None) -> None:
+    match old:
+        case Route():
+            kernel.delete_route(connection, old)
+        case NexthopGroup(group_id=number) | Nexthop(nexthop_id=number):
+            kernel.delete_nexthop(connection, number)
 
 
 def lines(changes: Sequence[Step], old: LinuxState, new: LinuxState) -> list[str]:
@@ -144,6 +157,8 @@ def _text(one: Nexthop | NexthopGroup | Route, state: LinuxState) -> str:
             if resilience is not None and resilience.unbalanced_timer_cs:
                 more += f" unbalanced={resilience.unbalanced_timer_cs / 100:g}s"
             return f"group {number:#x} {one.kind}{more}: {list_text or 'empty'}"
+        case Route(nexthop_id=number) if number in state.nexthops:
+            return f"route {one} -> {state.nexthops[number].hop}"
         case Route(nexthop_id=number):
             return f"route {one} -> group {number:#x}"
 

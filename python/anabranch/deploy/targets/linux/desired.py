@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from itertools import count
 
 from anabranch.deploy.netlink.link_state import lives, unusable
-from anabranch.deploy.netlink.nexthop import MPATH, Device, Hop, Nexthop, NexthopGroup, Resilience, Route
+from anabranch.deploy.netlink.nexthop import MPATH, Device, Hop, Nexthop, NexthopGroup, Prefix, Resilience, Route
 from anabranch.deploy.targets.linux import hash_policy
 from anabranch.deploy.targets.linux import predict as linux
 from anabranch.deploy.targets.linux.hash_policy import DESTINATION_PORT, FLOW_LABEL, SOURCE_PORT
@@ -55,6 +56,8 @@ def desired(
     devices: Mapping[str, Device],
     weight_max: int,
     silent: Collection[Hop] = (),
+    *,
+    drops: bool = False,
 ) -> Desired:
     """The desired state.
 
@@ -62,6 +65,9 @@ def desired(
     and number of buckets stay: the kernel changes neither. Paths without a device or a carrier are left out, for the
     kernel takes none and has removed them when they lost it (`nexthop_flush_dev`); applying again brings back those
     that live. A path with a `silent` gateway is left out likewise, unless no other is there.
+
+    A group without a path that lives is an error, or with `drops` has routes that drop: without any, those of others
+    would take its packets.
 
     Raises:
         AnabranchError: a split further off than the plan says it may be, a group without a path that lives, weights
@@ -72,12 +78,17 @@ def desired(
     numbers = _nexthop_numbers(plan, observed)
     nexthops: dict[int, Nexthop] = {}
     groups: dict[int, NexthopGroup] = {}
-    routes = {}
+    routes: dict[tuple[Prefix, int, int], Route] = {}
     installed = []
     free = (number for number in count(first_number(plan.owner)) if number not in observed.groups)
     for planned in plan.groups:
         linked = tuple(hop.device in devices and lives(devices[hop.device]) for hop in planned.hops)
         up = tuple(one and hop not in silent for one, hop in zip(linked, planned.hops, strict=True))
+        if drops and not _carries(planned, up):
+            blackhole = Hop(planned.prefixes[0].version, "")
+            nexthops[numbers[blackhole]] = Nexthop(numbers[blackhole], blackhole, PROTOCOL)
+            routes |= {route.key: route for route in _routes(planned, numbers[blackhole])}
+            continue
         warnings += _unanswered(planned, linked, up)
         up = up if _carries(planned, up) else linked
         shape = group(planned.weights, [path for path, one in enumerate(up, 1) if not one] if any(up) else ())
@@ -115,17 +126,19 @@ def desired(
         resilience = _resilience(planned, recipe)
         number = _group_number(planned, observed, resilience, groups, free)
         groups[number] = NexthopGroup(number, members, resilience, PROTOCOL)
-        for prefix in planned.prefixes:
-            route = Route(prefix, planned.table, planned.metric, number, PROTOCOL)
-            routes[route.key] = route
+        routes |= {route.key: route for route in _routes(planned, number)}
         asked = tuple(float(share) for share in shape.asked)
         installed.append(Installed(planned, number, up, asked, recipe, tuple(weights)))
     return Desired(LinuxState(nexthops, groups, routes), tuple(installed), tuple(warnings))
 
 
+def _routes(planned: WeightedHops, number: int) -> list[Route]:
+    return [Route(prefix, planned.table, planned.metric, number, PROTOCOL) for prefix in planned.prefixes]
+
+
 def _carries(planned: WeightedHops, up: Sequence[bool]) -> bool:
     """Whether a path that is up has a share."""
-    return any(one and int(w) for one, w in zip(up, group(planned.weights).integers, strict=True))
+    return any(one and Decimal(weight) for one, weight in zip(up, planned.weights, strict=True))
 
 
 def _unanswered(planned: WeightedHops, linked: Sequence[bool], up: Sequence[bool]) -> list[str]:
@@ -148,9 +161,9 @@ def _recipe(planned: WeightedHops, shape: Group, weights: list[int], observed: N
     if planned.buckets is not None:
         return _resilient(shape, tuple(weights), planned.buckets)
     if observed is not None and observed.resilience is not None:
-        # Another number of buckets is another group: every connection may move.
+        # Another number of buckets is another group: every connection may move, for a path that comes back soon.
         kept = _resilient(shape, tuple(weights), observed.resilience.buckets)
-        if kept.mape_pct <= planned.error_pct:
+        if shape.degraded or kept.mape_pct <= planned.error_pct:
             return kept
     return _least_resilient(shape, tuple(weights), planned.error_pct)
 
@@ -167,10 +180,12 @@ def _resilience(planned: WeightedHops, recipe: Recipe) -> Resilience | None:
 
 
 def _nexthop_numbers(plan: LinuxPlan, observed: LinuxState) -> dict[Hop, int]:
+    """Number of each hop of the plan, of one per version that drops too: as observed, else the next free."""
     numbers = {one.hop: number for number, one in observed.nexthops.items()}
     free = (number for number in count(first_number(plan.owner) + NEXTHOPS) if number not in observed.nexthops)
     hops = dict.fromkeys(hop for planned in plan.groups for hop in planned.hops)
-    return {hop: numbers[hop] if hop in numbers else next(free) for hop in hops}
+    blackholes = dict.fromkeys(Hop(planned.prefixes[0].version, "") for planned in plan.groups)
+    return {hop: numbers[hop] if hop in numbers else next(free) for hop in hops | blackholes}
 
 
 def _observed_group(planned: WeightedHops, observed: LinuxState) -> NexthopGroup | None:

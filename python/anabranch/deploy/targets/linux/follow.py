@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import select
-import time
 
 from rich.console import Console
 
@@ -19,9 +18,6 @@ from anabranch.deploy.targets.linux.observe import PROTOCOL, Observed, read
 from anabranch.deploy.targets.linux.plan_file import LinuxPlan
 from anabranch.files.errors import AnabranchError
 
-AGAIN_S = 1.0
-"""Pause before a silent gateway is asked again, or what was refused is tried again: no announcement tells of those."""
-
 
 def follow(plan: str, options: None, console: Console) -> None:
     """Keeps the plan in force until it is interrupted; the kernel stays then as it is.
@@ -32,25 +28,25 @@ def follow(plan: str, options: None, console: Console) -> None:
     planned = plan_file.FORM.read(plan)
     watch = GatewayWatch(hop for one in planned.groups for hop in one.hops)
     names = sorted({hop.device for one in planned.groups for hop in one.hops})
-    addresses = frozenset(hop.gateway for hop in watch.hops if hop.gateway is not None)
-    with Connection() as connection, LinkMonitor() as monitor, Announcements(PROTOCOL, addresses) as announcements:
+    with (
+        Connection() as connection,
+        LinkMonitor() as monitor,
+        Announcements(PROTOCOL, watch.addresses) as announcements,
+    ):
         follower = _Follower(planned, connection, watch, kernel.weight_max(connection))
         waiting = select.poll()
         for source in (monitor, announcements):
             waiting.register(source, select.POLLIN)
         with until_interrupted():
             console.print(f"following {', '.join(names)}; the plan stays when this ends", soft_wrap=True)
-            again_s = 0.0
             while True:
                 events = [event for event in monitor.read() if event.device.name in names]
-                # The clock decides when to try again: others' routes may be announced all the time.
-                is_due = time.monotonic() >= again_s
+                is_due = watch.due()
                 if is_due:
                     watch.ask(connection, follower.devices)
-                    again_s = time.monotonic() + AGAIN_S
                 if announcements.read() or events or is_due:
                     report(*follower.act(link_news(events), monitor), console)
-                waiting.poll(1e3 * max(0.0, again_s - time.monotonic()) if follower.waits else None)
+                waiting.poll(1e3 * watch.wait_s if follower.waits else None)
 
 
 class _Follower:

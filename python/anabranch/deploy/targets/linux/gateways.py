@@ -12,6 +12,8 @@ from anabranch.deploy.netlink.nexthop import Address, Device, Hop
 
 ANSWER_S, POLL_S = 0.5, 0.01
 """Time that a gateway has for its answer, and between two looks at it."""
+AGAIN_S = 1.0
+"""Pause before a silent gateway is asked again, or what was refused is tried again: no announcement tells of those."""
 
 
 class GatewayWatch:
@@ -19,8 +21,10 @@ class GatewayWatch:
 
     def __init__(self, hops: Iterable[Hop]) -> None:
         self.hops = frozenset(hop for hop in hops if hop.gateway is not None)
+        self.addresses = frozenset(hop.gateway for hop in self.hops if hop.gateway is not None)
         self.silent: set[Hop] = set()
         """Ways whose gateway has failed to answer, and has not answered since."""
+        self._again_s = 0.0
 
     def look(self, connection: Connection, devices: Mapping[str, Device]) -> list[str]:
         """Reads the neighbours; news in words."""
@@ -34,6 +38,18 @@ class GatewayWatch:
                 self.silent.remove(hop)
                 news.append(f"{hop} answers")
         return sorted(news)
+
+    @property
+    def wait_s(self) -> float:
+        """Time until it is due to try again."""
+        return max(0.0, self._again_s - time.monotonic())
+
+    def due(self) -> bool:
+        """Whether it is time to try again: once in `AGAIN_S` by the clock, whatever is announced meanwhile."""
+        if self.wait_s:
+            return False
+        self._again_s = time.monotonic() + AGAIN_S
+        return True
 
     def ask(self, connection: Connection, devices: Mapping[str, Device]) -> None:
         """Has the kernel ask the silent ones again."""

@@ -32,26 +32,36 @@ The kernel's own is 120 s (`NH_RES_DEFAULT_IDLE_TIMER`): for servers behind a pa
 UNBALANCED_TIMER_S = 10.0
 """A bucket that never rests has as many connections when it moves late as when it moves early."""
 TIMER_MAX_S = 86400.0
+RECIPES = (
+    "`resilient`: a table of buckets; a change of weights moves only what it must. `mpath`: hash-threshold, no table; "
+    "a change of weights moves up to twice what it must."
+)
 
 
 @dataclass(frozen=True)
-class WeightedHops:
+class GroupKeys:
+    """Keys of a group besides its destinations and paths."""
+
+    recipe: str
+    """`mpath`, `resilient`, or `auto`: resilient with as few buckets as stay below the error."""
+    buckets: int | None
+    idle_timer_s: float
+    unbalanced_timer_s: float
+    table: int
+    metric: int
+
+
+@dataclass(frozen=True)
+class WeightedHops(GroupKeys):
     """One `[[group]]`."""
 
     name: str
     prefixes: tuple[Prefix, ...]
     """Destinations, all of one IP version."""
-    table: int
-    metric: int
     hops: tuple[Hop, ...]
     weights: tuple[str, ...]
-    recipe: str
-    """`mpath`, `resilient`, or `auto`: resilient with as few buckets as stay below the error."""
     error_pct: float
     error_given: bool
-    buckets: int | None
-    idle_timer_s: float
-    unbalanced_timer_s: float
 
 
 @dataclass(frozen=True)
@@ -90,28 +100,59 @@ def _group(settings: Settings) -> WeightedHops:
     prefixes = _prefixes(settings.table("match"))
     version = prefixes[0].version
     hops = _hops(settings, version)
+    weights = group_keys.weights(settings, len(hops))
+    recipe = settings.one_of("recipe", AUTO, (AUTO, RESILIENT, MPATH), f"`auto` and {RECIPES}")
+    given = "error" in settings
     weighted = WeightedHops(
         name=name,
         prefixes=prefixes,
         hops=hops,
-        weights=group_keys.weights(settings, len(hops)),
-        recipe=settings.one_of(
-            "recipe",
-            AUTO,
-            (AUTO, RESILIENT, MPATH),
-            "`resilient` and `auto`: a table of buckets, as few as stay below `error`; a change of weights moves only "
-            "what it must. `mpath`: hash-threshold, no table; a change of weights moves up to twice what it must.",
-        ),
-        error_given="error" in settings,
+        weights=weights,
+        error_given=given,
         error_pct=group_keys.error_pct(settings, "`auto` stays below it."),
+        **vars(
+            take_group_keys(
+                settings,
+                version,
+                recipe,
+                None,
+                "`auto` keeps the number that is installed if it is still near enough, for another number is another "
+                "group and moves connections.",
+                "as few as stay below `error`",
+            )
+        ),
+    )
+    settings.end()
+    return weighted
+
+
+def take_group_keys(
+    settings: Settings, version: int, recipe: str, buckets: int | None, more: str, otherwise: str = ""
+) -> GroupKeys:
+    """Takes the keys of a group besides its destinations, paths and recipe.
+
+    Args:
+        settings: the table.
+        version: IP version of the destinations.
+        recipe: how the group is made.
+        buckets: number of buckets where none is given.
+        more: what there is to say of that number.
+        otherwise: the same of the default, if it is no number.
+
+    Raises:
+        AnabranchError: a key is not as it must be, or two contradict each other.
+
+    """
+    given = "buckets" in settings
+    keys = GroupKeys(
+        recipe=recipe,
         buckets=settings.take(
             "buckets",
-            None,
+            buckets,
             lambda item: item if item in BUCKET_COUNTS else None,
             "give a power of two from 32 to 32768",
-            "Buckets of `resilient`. `auto` keeps the number that is installed if it is still near enough, for another "
-            "number is another group and moves connections.",
-            otherwise="as few as stay below `error`",
+            f"Buckets of `resilient`. {more}",
+            otherwise=otherwise,
         ),
         idle_timer_s=settings.duration_s(
             "idle_timer",
@@ -137,10 +178,9 @@ def _group(settings: Settings) -> WeightedHops:
             otherwise=f"`{METRICS[4]}`; IPv6: `{METRICS[6]}`",
         ),
     )
-    settings.end()
-    if weighted.recipe == MPATH and weighted.buckets is not None:
-        settings.refuse("buckets", weighted.buckets, 'mpath has none; leave it out, or take recipe = "resilient"')
-    return weighted
+    if recipe == MPATH and given:
+        settings.refuse("buckets", keys.buckets, 'mpath has none; leave it out, or take recipe = "resilient"')
+    return keys
 
 
 def _prefixes(settings: Settings) -> tuple[Prefix, ...]:

@@ -41,7 +41,6 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
         "linux",
         "a Linux kernel's routes",
         lacks={
-            "session": "the controller follows bridges and datapaths; `anabranch apply --follow` keeps a plan in force",
             "lab": "labs have bridges and datapaths for switches; take another kind",
         },
         follow=follow.follow,

@@ -29,7 +29,14 @@ if TYPE_CHECKING:
 class OpenVSwitch(Target[PlanFile, Observed, Desired]):
     """Target `ovs`: bridges of Open vSwitch (`protocol.Target`)."""
 
-    descriptor = Descriptor("ovs", "Open vSwitch")
+    descriptor = Descriptor(
+        "ovs",
+        "Open vSwitch",
+        lacks={
+            "follow": "buckets watch their ports, so that the switch itself passes over a dead path and takes it back; "
+            "`anabranch control` also follows what only other switches see",
+        },
+    )
 
     def forecast(self, group: Group, options: ForecastOptions, bound_pct: float | None, *, strict: bool) -> Forecast:
         """Recipes of select groups, and of rules by slot."""

@@ -26,6 +26,8 @@ class Tables(Target[TablePlan, Observed, Desired]):
         "table",
         "a table in a file",
         lacks={
+            "follow": "a file has no links to follow; `anabranch control` keeps tables of a fabric at what their other "
+            "ends say",
             "lab": "a table carries no traffic, so no lab has it for a switch; take another target",
         },
     )

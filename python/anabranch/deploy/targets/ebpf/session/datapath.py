@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from anabranch import _core
 from anabranch.deploy.control.fabric import SwitchFile
+from anabranch.deploy.control.kernel_namespace import OWN, NamespaceSession
 from anabranch.deploy.control.policy import PlannedGroup
-from anabranch.deploy.control.session import Session, Surroundings
+from anabranch.deploy.control.session import Surroundings
+from anabranch.deploy.netlink.link_state import lives
 from anabranch.deploy.netlink.namespace import inside
+from anabranch.deploy.netlink.nexthop import Device
 from anabranch.deploy.targets.ebpf import switch as datapath
+from anabranch.deploy.targets.ebpf.folder import own_folder, require_file_system
 from anabranch.deploy.targets.ebpf.session.groups import Groups, without
 from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
 from anabranch.files.errors import AnabranchError
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class GroupsChange:
         return rows
 
 
-class DatapathSession(Session[Groups]):
+class DatapathSession(NamespaceSession[Groups]):
     """The controller's side of one datapath in the kernel."""
 
     def __init__(self, switch: SwitchFile, surroundings: Surroundings) -> None:
@@ -72,13 +73,26 @@ class DatapathSession(Session[Groups]):
         """The same over the last measured interval."""
         self._compared: tuple[tuple[object, ...], GroupsChange | None] | None = None
         """The states that were compared last, and the change between them."""
-        self.describe: Callable[[], bool] = lambda: False
-        """Called when it turned out whether there can be a datapath; answers whether a link changed."""
-        self._lock = asyncio.Lock()
-        """Held by whoever calls the kernel: one at a time may."""
 
-    def ports(self, present: frozenset[int], dead: frozenset[int]) -> None:
+    def enter(self, stack: ExitStack) -> None:
+        """Finds the folder of its pins."""
+        del stack
+        require_file_system()
+        self._folder = own_folder() / self.name
+
+    def number(self, device: Device) -> int:
+        """The kernel's number of the interface."""
+        return device.index
+
+    def follow(self, present: Mapping[str, Device], died: frozenset[str]) -> None:
         """Takes which of its interfaces there are, and which have no carrier: those carry nothing from now on."""
+        del died
+        self._take_ports(
+            frozenset(device.index for device in present.values()),
+            frozenset(device.index for device in present.values() if not lives(device)),
+        )
+
+    def _take_ports(self, present: frozenset[int], dead: frozenset[int]) -> None:
         if present != self._ports:
             # The plan's interface numbers mean other interfaces now.
             self.plan = None
@@ -105,25 +119,8 @@ class DatapathSession(Session[Groups]):
         ports = self._ports if desired or observed else self._attached
         return GroupsChange(pairs, ports - self._attached, self._attached - ports)
 
-    async def serve(self, folder: Path) -> None:
-        """Keeps the datapath of a folder at the plan, and tries again where that cannot be."""
-        self._folder = folder
-        while True:
-            try:
-                await self._attend()
-            except AnabranchError as error:
-                self.failed(error)
-            except Exception as error:
-                self.mistaken(error)
-            await asyncio.sleep(self._backoff.next_s())
-
-    async def _attend(self) -> None:
-        """Follows the plan.
-
-        Raises:
-            AnabranchError: the kernel does not let us look.
-
-        """
+    async def attend(self) -> None:
+        """Follows the plan."""
         try:
             await self._begin()
             while True:
@@ -163,13 +160,6 @@ class DatapathSession(Session[Groups]):
         """Bytes by interface over the last measured interval, of a planned group."""
         return Counter(self._sizes.get(planned.leaf, {}))
 
-    def failed(self, error: AnabranchError) -> bool:
-        """Reports an error once; links of a datapath that could never be made count as down."""
-        new = super().failed(error)
-        if new and self.describe():
-            self.changed()
-        return new
-
     def _address(self) -> str:
         """Its scheme and namespace."""
         return f"ebpf:{self.keys.scheme}" + (f" in {self.keys.namespace}" if self.keys.namespace else "")
@@ -178,11 +168,6 @@ class DatapathSession(Session[Groups]):
         """Prefixes and groups; there are no meters."""
         groups = self._observed or ()
         return sum(len(group.prefixes) for group in groups), len(groups), 0
-
-    async def _call(self, call: Callable[..., Result], *given: object) -> Result:
-        """Has a thread call the kernel, which may take a while."""
-        async with self._lock:
-            return await asyncio.to_thread(call, *given)
 
     async def _begin(self) -> None:
         """Reads all there is to know."""
@@ -258,10 +243,6 @@ class DatapathSession(Session[Groups]):
     def _pinned_at(self) -> Path:
         assert self._folder is not None
         return self._folder
-
-
-OWN = "/proc/self/ns/net"
-"""The namespace of the process, whatever one of its threads has done."""
 
 
 def _same(old: _core.KernelGroup | None, new: _core.KernelGroup | None) -> bool:

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 
 from anabranch import _core
 from anabranch.deploy.control.fabric import Network, SwitchFile
-from anabranch.deploy.control.forwarding import Forwarding, OwnHost, Towards
+from anabranch.deploy.control.forwarding import Forwarding, OwnHost, Towards, in_16_bits
 from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
 
 Groups = tuple[_core.KernelGroup, ...]
-WEIGHT_MAX = 0xFFFF
-UNITS = 4096
-"""Sum to which larger weights are brought down: as many slots as there are."""
 
 
 def seed_of(switch: str) -> int:
@@ -29,10 +26,7 @@ class GroupsForwarding(Forwarding[Groups]):
         del present
         if not paths.networks or not paths.paths:
             return ()
-        weights = [weight for _, weight in paths.paths]
-        if max(weights) > WEIGHT_MAX:
-            texts = [str(weight) for weight in weights]
-            weights = list(_core.webster_slots(texts, [weight > 0 for weight in weights], UNITS))
+        weights = in_16_bits([weight for _, weight in paths.paths])
         # A leaf that cannot be reached has a group that drops: without it, the routes of others would take its packets.
         weights = weights if paths.reached else [1] * len(weights)
         ports = [number for number, _ in paths.paths]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch import _core
+from anabranch.deploy.control.kernel_namespace import take_namespace
 from anabranch.deploy.targets.ebpf.switch import FORBIDDEN
 from anabranch.files.errors import AnabranchError
 from anabranch.files.settings import Settings
@@ -42,6 +43,4 @@ def read(settings: Settings, switch: str) -> DatapathKeys:
     meaning = "Gap of `flowlet`, or silence after which `flow_cycle` forgets a flow's turn."
     default = '`flowlet`: `"500 us"`, `flow_cycle`: `"100 ms"`'
     pause_s = settings.duration_s("pause", PAUSE_S.get(scheme, 0.0), 0.0, 3600, meaning, otherwise=default)
-    meaning = "Network namespace of its ports: a name of `ip netns`, or a file."
-    namespace = settings.text("namespace", "", meaning, otherwise="the controller's own")
-    return DatapathKeys(scheme, round(1e9 * pause_s), namespace)
+    return DatapathKeys(scheme, round(1e9 * pause_s), take_namespace(settings))

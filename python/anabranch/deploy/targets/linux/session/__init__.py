@@ -1,0 +1,1 @@
+"""Switches of this target as the controller follows them."""

@@ -1,0 +1,32 @@
+"""What the kernel leaves of routes when devices lose their carrier (`nexthop_flush_dev`, `net/ipv4/nexthop.c`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from anabranch.deploy.targets.linux.observe import LinuxState
+
+
+def flushed(state: LinuxState, died: Collection[str]) -> LinuxState:
+    """The state without nexthops by some devices: they leave their groups, and an empty group goes with its routes.
+
+    Args:
+        state: the state before, or one that was read while the kernel was at it: it announces first, and flushes then.
+        died: names of the devices.
+
+    """
+    gone = {number for number, one in state.nexthops.items() if one.hop.device in died}
+    if not gone:
+        return state
+    left = {
+        number: replace(group, members=tuple(member for member in group.members if member[0] not in gone))
+        for number, group in state.groups.items()
+    }
+    groups = {number: group for number, group in left.items() if group.members}
+    emptied = left.keys() - groups.keys()
+    return LinuxState(
+        {number: one for number, one in state.nexthops.items() if number not in gone},
+        groups,
+        {key: route for key, route in state.routes.items() if route.nexthop_id not in emptied},
+    )

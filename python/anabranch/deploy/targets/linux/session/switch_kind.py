@@ -1,0 +1,50 @@
+"""Linux kernels that route as switches of a fabric file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.deploy.control.fabric import FabricFile
+from anabranch.deploy.control.kernel_namespace import NamespaceSessions
+from anabranch.deploy.control.session import Surroundings
+from anabranch.deploy.control.switch_kind import SwitchKind
+from anabranch.deploy.targets.linux.session import keys as session_keys
+from anabranch.deploy.targets.linux.session.kernel_routes import RoutesSession
+from anabranch.deploy.targets.linux.session.keys import RoutesKeys
+from anabranch.deploy.targets.linux.session.routes import RoutesForwarding
+from anabranch.files.settings import Settings
+
+TARGET = "linux"
+
+
+class KernelRoutes(SwitchKind[Any]):
+    """Kind of switch: the routes of this machine's kernel, or of a namespace of it (`switch_kind.SwitchKind`)."""
+
+    target = TARGET
+    datapath = "linux"
+    noun = "a Linux kernel that routes"
+    page = "control.md#linux-kernels"
+    example = 'gateways.NEIGHBOUR = "10.9.1.2"'
+
+    def keys(self, settings: Settings, switch: str) -> RoutesKeys:
+        """Namespace, gateways, and how groups are made."""
+        del switch
+        return session_keys.read(settings)
+
+    def check(self, fabric: FabricFile) -> None:
+        """Every link to a switch has its gateways."""
+        for switch in fabric.switches_of(self.target):
+            session_keys.check(fabric, switch)
+
+    def forwarding(self, fabric: FabricFile) -> RoutesForwarding:
+        """A group for each leaf and each host, and IP version."""
+        return RoutesForwarding(fabric)
+
+    def attend(self, surroundings: Surroundings) -> NamespaceSessions:
+        """Kernels in each of their namespaces."""
+        switches = surroundings.fabric.switches_of(TARGET)
+        return NamespaceSessions((RoutesSession(switch, surroundings) for switch in switches), surroundings)
+
+
+KIND = KernelRoutes()
+"""The kind of switch that the controller takes (`control.switch_kind`)."""
