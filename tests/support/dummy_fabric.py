@@ -63,6 +63,8 @@ class DummyFabric:
         """`fabric.toml`."""
         lines = [f'[fabric]\nkind = "leaf-spine"\nleaves = {self.leaves}\nspines = {self.spines}\nhosts_per_leaf = 1']
         lines += [f'link = {{ rate = "{self.rate}" }}']
+        # Dummy devices have no cables.
+        lines += [] if "[wiring]" in self.settings else ["[wiring]\nuse = false"]
         lines += [f"[policy]\n{policy}", '[listen]\nhttp = "127.0.0.1:0"', self.settings]
         for switch, ports in self.ports().items():
             named = ", ".join(f'{neighbour} = "{interface}"' for neighbour, interface in ports.items())
