@@ -1,6 +1,6 @@
 """A leaf-spine fabric of real switches in the test's own namespace, with a patch panel between their ports.
 
-Every port is a veth whose other end is at the panel, which passes LLDP frames on as it is patched: cables can be
+Every port is a veth whose other end is at the panel, which passes frames on as it is patched: cables can be
 swapped, joined or cut while no carrier changes, and the test can hear and say what it likes at any port.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
 from support.needs import need_open_vswitch
 from support.own_datapaths import ip
 
-LLDP = 0x88CC
+ETH_P_ALL = 3
 SPINES = {"spine0": ("p0", "p1"), "spine1": ("q0", "q1")}
 LEAVES = {"leaf0": ("a0", "a1", "ah"), "leaf1": ("b0", "b1", "bh")}
 CABLES = {"a0": "p0", "a1": "q0", "b0": "p1", "b1": "q1"}
@@ -45,9 +46,10 @@ class Panel:
         for end in (port, f"w{port}"):
             Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6").write_text("1")
             ip("link", "set", end, "up")
-        one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(LLDP))
-        one.bind((f"w{port}", LLDP))
-        one.setsockopt(263, 1, (socket.if_nametoindex(f"w{port}").to_bytes(4, "little") + b"\1\0\0\0" + bytes(8)))
+        # What XDP redirects to a veth is taken by its peer only if that polls, as it does for GRO (`veth_xdp_xmit`).
+        subprocess.run(["ethtool", "-K", f"w{port}", "gro", "on"], check=True, capture_output=True)
+        one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        one.bind((f"w{port}", ETH_P_ALL))
         one.settimeout(0.1)
         self._sockets[port] = one
 
@@ -61,12 +63,14 @@ class Panel:
             self._sockets[port].send(frame)
 
     def start(self) -> None:
+        """Begins to pass frames on."""
         for port in self._sockets:
             thread = threading.Thread(target=self._carry, args=(port,), daemon=True)
             thread.start()
             self._threads.append(thread)
 
     def stop(self) -> None:
+        """Passes nothing on any more."""
         self._ends.set()
         for thread in self._threads:
             thread.join()
@@ -95,6 +99,7 @@ class CabledFabric:
         self._namespace = f"/proc/{os.getpid()}/task/{threading.get_native_id()}/ns/net"
 
     def start(self) -> None:
+        """Makes ports and bridges, and lays the cables as the file has them."""
         ports = LEAVES | SPINES
         for port in (port for names in ports.values() for port in names):
             self.panel.add(port)
@@ -128,6 +133,7 @@ class CabledFabric:
         return "\n".join(lines)
 
     def file(self, settings: str = "", swapped: bool = False) -> FabricFile:
+        """The same, read."""
         return file.parse(self.text(settings, swapped), "fabric.toml")
 
     def _keys(self, switch: str) -> str:

@@ -113,8 +113,8 @@ def dummy_fabric(
 class Running:
     """A controller that runs beside the test."""
 
-    def __init__(self, file: FabricFile) -> None:
-        self.controller = Controller(file)
+    def __init__(self, file: FabricFile, *, as_wired: bool = False) -> None:
+        self.controller = Controller(file, as_wired=as_wired)
 
     async def __aenter__(self) -> Running:
         self._task = asyncio.create_task(self.controller.run())

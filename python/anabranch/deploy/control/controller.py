@@ -53,8 +53,7 @@ class Controller:
         self.network = Network(file, self.events)
         self.wiring = Wiring(file, self.network, self.events, commits=self._commits)
         if self._as_wired:
-            self.wiring.on_change = self._rewire_soon
-        self._rewiring: asyncio.Handle | None = None
+            self.wiring.on_change = self._plan_soon
         self._policy = policy.build(file.weights, file)
         surroundings = Surroundings(
             file,
@@ -184,6 +183,9 @@ class Controller:
         """Has a plan made soon: at once if the last is long ago. `port`: a port's state is the reason."""
         if port:
             self.wiring.look()
+        self._plan_soon(port)
+
+    def _plan_soon(self, port: bool = True) -> None:
         now_s = time.monotonic()
         if port and self.progress.changed_s is None:
             self.progress.changed_s = now_s
@@ -194,6 +196,8 @@ class Controller:
     def _plan(self) -> None:
         self._next = None
         begun_s, since_s = time.monotonic(), self.progress.changed_s
+        if self._as_wired:
+            self.network.rewire(placement(self.network.topology, self.wiring.verdicts(), self.wiring.neighbours()))
         self.network.refresh()
         try:
             plans = self._policy.plan(self.network.view(self._observed()))
@@ -216,16 +220,6 @@ class Controller:
             self.progress.planned_s, self.progress.plan_duration_s = time.time(), ended_s - begun_s
             self.events.report("planned", switches=changed, duration_s=ended_s - begun_s)
         self._watch_damped()
-
-    def _rewire_soon(self) -> None:
-        if self._rewiring is None:
-            self._rewiring = asyncio.get_running_loop().call_soon(self._rewire)
-
-    def _rewire(self) -> None:
-        """Has plans follow the cables as they are heard."""
-        self._rewiring = None
-        if self.network.rewire(placement(self.network.topology, self.wiring.verdicts(), self.wiring.neighbours())):
-            self._changed()
 
     def _watch_damped(self) -> None:
         """Has damped links looked at again when the first one's time is over."""

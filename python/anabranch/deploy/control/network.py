@@ -83,10 +83,10 @@ class Network:
         self._raw_up = [True] * len(self.topology.links)
         self._links = [self._describe(index) for index in range(len(self.topology.links))]
 
-    def rewire(self, placement: Placement) -> bool:
-        """Takes which ports the file's links are at; answers whether that is not as it was."""
+    def rewire(self, placement: Placement) -> None:
+        """Takes which ports the file's links are at."""
         if placement == self._placement:
-            return False
+            return
         self._placement = placement
         pairs = [self._ports(index) for index in range(len(self.topology.links))]
         self._link_of = {port: index for index, ports in enumerate(pairs) for port in ports}
@@ -96,7 +96,6 @@ class Network:
         unused = [f"{self._named(port)} - {self._named(other)}" for port, other in placement.unused]
         self._events.report("rewired", moved=", ".join(moved), unused=", ".join(unused) or None)
         self._judge(range(len(pairs)))
-        return True
 
     def is_live(self, port: int) -> bool:
         """Whether a switch has a port, and says nothing against it."""
