@@ -158,8 +158,7 @@ class Wiring:
                 ear.open_s = now_s
             elif not can_hear and not math.isinf(ear.open_s):
                 self._ears[port] = _Ear()
-        for port in self._ears:
-            self._judge(port, now_s)
+        self.judge()
         if not self.is_settled:
             self._send_soon(0)
 
@@ -167,14 +166,29 @@ class Wiring:
         """Sends, and judges what was heard, until it is cancelled."""
         try:
             while True:
-                self._send(self._ears)
+                self.send(self._ears)
                 await asyncio.sleep(self._interval_s)
-                now_s = self._clock()
-                for port in self._ears:
-                    self._judge(port, now_s)
+                self.judge()
         finally:
             if self._burst is not None:
                 self._burst.cancel()
+
+    def send(self, ports: Iterable[int]) -> None:
+        """Sends a frame by each of some ports that are up, at switches that send."""
+        now_s = self._clock()
+        for port in ports:
+            node = self._topology.ends[port].node
+            send = self._ready.get(node)
+            if send is not None and self._network.is_live(port):
+                ttl_s = math.ceil((MISSES + 1) * self._interval_s)
+                mark = self._marks.next(port, now_s)
+                send(port, Advertisement(node, self._interface(port), ttl_s, node, mark).encode())
+
+    def judge(self) -> None:
+        """Judges all cables by what was heard until now."""
+        now_s = self._clock()
+        for port in self._ears:
+            self._judge(port, now_s)
 
     def _send_soon(self, step: int) -> None:
         """Sends again shortly, while there are ports that wait; all send: any of them may be what they wait for."""
@@ -182,7 +196,7 @@ class Wiring:
         def send() -> None:
             self._burst = None
             if not self.is_settled:
-                self._send(port for port in self._ears if self._cables[port].verdict != RIGHT)
+                self.send(port for port in self._ears if self._cables[port].verdict != RIGHT)
                 if step + 1 < len(BURST_S):
                     self._send_soon(step + 1)
 
@@ -192,16 +206,6 @@ class Wiring:
             self._burst.cancel()
         self._burst_step = step
         self._burst = asyncio.get_running_loop().call_later(BURST_S[step], send)
-
-    def _send(self, ports: Iterable[int]) -> None:
-        now_s = self._clock()
-        for port in ports:
-            node = self._topology.ends[port].node
-            send = self._ready.get(node)
-            if send is not None and self._network.is_live(port):
-                ttl_s = math.ceil((MISSES + 1) * self._interval_s)
-                mark = self._marks.next(port, now_s)
-                send(port, Advertisement(node, self._interface(port), ttl_s, node, mark).encode())
 
     def _take_stranger(self, ear: _Ear, said: Advertisement, now_s: float) -> None:
         """Takes a frame that this controller has not sent."""
