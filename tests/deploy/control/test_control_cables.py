@@ -32,7 +32,7 @@ def text(leaves: int = 2, spines: int = 2, parallel: int = 1) -> str:
         ports = {other: [f"{switch}-{other}-{k}" for k in range(parallel)] for other in neighbours}
         if switch.startswith("leaf"):
             ports[f"host{switch[4:]}"] = [f"{switch}-host"]
-        short = {other: [f"{other[0]}{other[-1]}{name[-1]}" for name in names] for other, names in ports.items()}
+        short = {other: [f"p{at}-{name[-1]}" for name in names] for at, (other, names) in enumerate(ports.items())}
         named = ", ".join(f"{other} = {names}" for other, names in short.items())
         lines.append(f"[switch.{switch}]\nopenflow = 'unix:/{switch}'\nports = {{ {named} }}")
     return "\n".join(lines)

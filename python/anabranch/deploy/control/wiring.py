@@ -140,7 +140,10 @@ class Wiring:
         if mark is None or not self._marks.is_ours(mark):
             self._take_stranger(ear, said, now_s)
         elif mark.port in self._ears and self._marks.is_fresh(mark, now_s, FRESH_INTERVALS * self._interval_s):
-            ear.ports[mark.port] = now_s
+            before_s, ear.ports[mark.port] = ear.ports.get(mark.port, -math.inf), now_s
+            if now_s - before_s < MISSES * self._interval_s:
+                # It is heard as it was before.
+                return
         else:
             return
         self._judge(port, now_s)
