@@ -63,6 +63,8 @@ class DummyFabric:
         """`fabric.toml`."""
         lines = [f'[fabric]\nkind = "leaf-spine"\nleaves = {self.leaves}\nspines = {self.spines}\nhosts_per_leaf = 1']
         lines += [f'link = {{ rate = "{self.rate}" }}']
+        # Dummy devices have no cables.
+        lines += [] if "[wiring]" in self.settings else ["[wiring]\nuse = false"]
         lines += [f"[policy]\n{policy}", '[listen]\nhttp = "127.0.0.1:0"', self.settings]
         for switch, ports in self.ports().items():
             named = ", ".join(f'{neighbour} = "{interface}"' for neighbour, interface in ports.items())
@@ -111,8 +113,8 @@ def dummy_fabric(
 class Running:
     """A controller that runs beside the test."""
 
-    def __init__(self, file: FabricFile) -> None:
-        self.controller = Controller(file)
+    def __init__(self, file: FabricFile, *, as_wired: bool = False) -> None:
+        self.controller = Controller(file, as_wired=as_wired)
 
     async def __aenter__(self) -> Running:
         self._task = asyncio.create_task(self.controller.run())

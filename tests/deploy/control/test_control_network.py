@@ -16,6 +16,7 @@ from anabranch.deploy.control.pages.health import reasons
 from anabranch.deploy.control.progress import Progress
 from anabranch.deploy.control.snapshot import snapshot
 from anabranch.deploy.control.topology import End
+from anabranch.deploy.control.wiring import Wiring
 from anabranch.deploy.openflow.port import Port, PortCounters
 
 FILE = """
@@ -130,7 +131,8 @@ def test_a_fabric_with_a_link_that_loses_packets_is_not_as_planned() -> None:
             clock.now_s += 0.6
             found.measured("spine0", [PortCounters(7, 0, 0, got, 5, 0, 0)])
             clock.now_s += 0.4
-        seen = snapshot(file.parse(FILE, "fabric.toml"), found, {}, {}, Progress(plans=1), events)
+        fabric = file.parse(FILE + "[wiring]\nuse = false\n", "fabric.toml")
+        seen = snapshot(fabric, found, {}, {}, Progress(plans=1), events, Wiring(fabric, found, events))
         return seen.converged, reasons(seen)
 
     assert health(20, 1.0) == (True, [])

@@ -16,6 +16,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from anabranch import AnabranchError
+from anabranch.deploy.control.cable import CableState
 from anabranch.deploy.control.event import Events
 from anabranch.deploy.control.log import Event
 from anabranch.deploy.control.pages import server
@@ -111,6 +112,25 @@ def test_health_is_good_only_when_all_is_as_planned() -> None:
         assert json.loads(body)["reasons"] == [{"switch": "leaf1", "reason": reason}]
     status, body, _ = ask(replace(snapshot(), unplanned=True), "/healthz")
     assert (status, [one["switch"] for one in json.loads(body)["reasons"]]) == (503, ["controller"])
+
+
+def test_a_cable_that_leads_elsewhere_is_on_every_page() -> None:
+    def cable(verdict: str, text: str = "") -> CableState:
+        return CableState("leaf0", "eth1", "spine0", 0, "eth0", verdict, text)
+
+    for verdict, ok in (("right", True), ("down", True), ("unchecked", True), ("waiting", False), ("unheard", False)):
+        status, body, _ = ask(replace(snapshot(), cables=(cable(verdict, "why"),)), "/healthz")
+        reasons = [] if ok else [{"switch": "leaf0", "reason": "why"}]
+        assert (status, json.loads(body)["reasons"]) == (200 if ok else 503, reasons)
+    wrong = replace(snapshot(), cables=(cable("miswired", f"is wired to {EVIL}"),))
+    status, body, _ = ask(wrong, "/")
+    assert "<script" not in body
+    assert "is wired to &lt;script&gt;" in body
+    for metric in ("anabranch_link_miswired", "anabranch_link_unheard"):
+        line = f'{metric}{{neighbour="spine0",parallel="0",switch="leaf0"}} '
+        assert line + ("1.0" if metric.endswith("miswired") else "0.0") in ask(wrong, "/metrics")[1]
+    assert "anabranch_link_miswired{" not in ask(replace(wrong, cables=(cable("unchecked"),)), "/metrics")[1]
+    assert json.loads(ask(wrong, "/status.json")[1])["cables"][0]["verdict"] == "miswired"
 
 
 def test_metrics_are_what_prometheus_reads() -> None:

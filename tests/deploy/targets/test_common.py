@@ -21,6 +21,7 @@ from anabranch.deploy.control.network import Network
 from anabranch.deploy.control.progress import Progress
 from anabranch.deploy.control.session import Surroundings
 from anabranch.deploy.control.switch_kind import SwitchKind, kinds
+from anabranch.deploy.control.wiring import Wiring
 from anabranch.deploy.targets import registry, verbs
 from anabranch.deploy.targets.forecast import plan as forecast
 from anabranch.deploy.targets.ovs.options import ExplainOptions
@@ -414,7 +415,8 @@ def test_switches_of_every_kind_hold_the_shares_that_are_planned(kind: SwitchKin
 
 def surroundings_of(fabric: FabricFile) -> Surroundings:
     events = Events()
-    return Surroundings(fabric, Network(fabric, events), events, Progress(), lambda: None)
+    network = Network(fabric, events)
+    return Surroundings(fabric, network, events, Progress(), Wiring(fabric, network, events), lambda: None)
 
 
 def test_a_target_is_a_folder_and_a_line() -> None:

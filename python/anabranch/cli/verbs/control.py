@@ -36,18 +36,30 @@ def control(
             metavar="SECONDS", min=0.1, help="The time that --once and --dry-run wait for switches, in seconds."
         ),
     ] = 10.0,
+    as_wired: Annotated[
+        bool,
+        typer.Option(
+            "--as-wired",
+            help="Plan for the cables that LLDP frames find, under the names and with the rates of the file's links.",
+        ),
+    ] = False,
     json: Json = None,
 ) -> int:
     """Follow the links of a fabric, and keep its switches at the plan.
 
     Runs until SIGTERM, which leaves the rules in place; SIGHUP reads the file anew. With --once or --dry-run the status
-    is 1 if a switch cannot be reached or does not take its plan.
+    is 1 if a switch cannot be reached or does not take its plan, with --once also if a cable leads elsewhere than the
+    file says.
     """
     import asyncio
 
     from anabranch.deploy.control import file as fabric_file
 
     fabric = fabric_file.read(file)
+    if as_wired and dry_run:
+        raise AnabranchError("as-wired: only where frames may be sent; leave out --dry-run, or take --once")
+    if as_wired and not fabric.wiring.use:
+        raise AnabranchError(f"{file}: wiring.use: false: --as-wired needs the frames; leave out either")
     if not (once or dry_run):
         if json is not None:
             raise AnabranchError(
@@ -59,7 +71,7 @@ def control(
             raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
         from anabranch.deploy.control.log import start_log
 
-        asyncio.run(run(fabric, start_log()))
+        asyncio.run(run(fabric, start_log(), as_wired=as_wired))
         return 0
     from anabranch.deploy.control.exposure import exposures
     from anabranch.deploy.control.once import reconcile
@@ -67,7 +79,7 @@ def control(
     warnings = exposures(fabric)
     for exposure in warnings:
         typer.echo(f"warning: {exposure}", err=True)
-    snapshot, lines = asyncio.run(reconcile(fabric, timeout, commits=not dry_run))
+    snapshot, lines = asyncio.run(reconcile(fabric, timeout, commits=not dry_run, as_wired=as_wired))
     if json is not None:
         from anabranch.deploy.control.pages.status import record
         from anabranch.files.terminal.json_document import write_json
@@ -78,8 +90,15 @@ def control(
         for line in lines:
             typer.echo(line)
         _print(snapshot, changed=not dry_run)
-    wrong = [one for one in snapshot.switches if not one.connected or (one.differences and not dry_run)]
-    return STATUS_NOT_AS_PLANNED if wrong or not snapshot.plans else 0
+    wrong = any(not one.connected or (one.differences and not dry_run) for one in snapshot.switches)
+    return STATUS_NOT_AS_PLANNED if wrong or _doubtful(snapshot) or not snapshot.plans else 0
+
+
+def _doubtful(snapshot: Snapshot) -> list[str]:
+    """A sentence for each cable that may lead elsewhere than the file says."""
+    from anabranch.deploy.control.cable import WAITING, WRONG
+
+    return [cable.text for cable in snapshot.cables if cable.verdict in (*WRONG, WAITING)]
 
 
 def _print(snapshot: Snapshot, *, changed: bool) -> None:
@@ -100,3 +119,16 @@ def _print(snapshot: Snapshot, *, changed: bool) -> None:
     for one in snapshot.switches:
         if one.last_error or not one.connected:
             console.print(f"{one.name}: {one.last_error or 'no answer'}", markup=False, soft_wrap=True)
+    notes = _doubtful(snapshot) or _unchecked(snapshot, changed=changed)
+    for note in notes:
+        console.print(f"wiring: {note}", markup=False, soft_wrap=True)
+
+
+def _unchecked(snapshot: Snapshot, *, changed: bool) -> list[str]:
+    """Why nothing is known of cables, once for each reason."""
+    from anabranch.deploy.control.cable import UNCHECKED
+
+    reasons = [cable.text for cable in snapshot.cables if cable.verdict == UNCHECKED and cable.text]
+    if reasons and not changed:
+        return ["not known: --dry-run sends no frames; --once and a running controller check every cable"]
+    return [f"not checked: {reason}" for reason in dict.fromkeys(reasons)]

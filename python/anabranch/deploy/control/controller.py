@@ -9,6 +9,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from anabranch.deploy.control import policy
+from anabranch.deploy.control.as_wired import placement
 from anabranch.deploy.control.ending import end
 from anabranch.deploy.control.event import Events
 from anabranch.deploy.control.exposure import exposures
@@ -21,6 +22,7 @@ from anabranch.deploy.control.snapshot import snapshot
 from anabranch.deploy.control.state import Snapshot
 from anabranch.deploy.control.switch_kind import kinds
 from anabranch.deploy.control.topology import End
+from anabranch.deploy.control.wiring import Wiring
 from anabranch.files.errors import AnabranchError
 
 SETTLE_S = 2.0
@@ -32,12 +34,14 @@ REST_S = 0.002
 class Controller:
     """Follows one fabric while `run` runs. Nothing but `snapshot` may be called from other threads."""
 
-    def __init__(self, file: FabricFile, events: Events | None = None, *, commits: bool = True) -> None:
+    def __init__(
+        self, file: FabricFile, events: Events | None = None, *, commits: bool = True, as_wired: bool = False
+    ) -> None:
         self.file = file
         self.events = events or Events()
         self.progress = Progress()
         self.plans: Mapping[str, SwitchPlan] = {}
-        self._commits = commits
+        self._commits, self._as_wired = commits, as_wired
         self._pending = file
         self._stop = asyncio.Event()
         self._anew = asyncio.Event()
@@ -47,12 +51,16 @@ class Controller:
         """All that depends on the file."""
         self.file = file
         self.network = Network(file, self.events)
+        self.wiring = Wiring(file, self.network, self.events, commits=self._commits)
+        if self._as_wired:
+            self.wiring.on_change = self._plan_soon
         self._policy = policy.build(file.weights, file)
         surroundings = Surroundings(
             file,
             self.network,
             self.events,
             self.progress,
+            self.wiring,
             self._changed,
             commits=self._commits,
             counts_rules=self._policy.counts_rules,
@@ -70,7 +78,7 @@ class Controller:
 
     def snapshot(self) -> Snapshot:
         """Snapshot of what is known now; may be called from any thread."""
-        return snapshot(self.file, self.network, self.sessions, self.plans, self.progress, self.events)
+        return snapshot(self.file, self.network, self.sessions, self.plans, self.progress, self.events, self.wiring)
 
     def labels(self) -> Mapping[str, object] | None:
         """Labels that hosts are to mark packets with, or None; may be called from any one thread."""
@@ -92,7 +100,8 @@ class Controller:
 
     def _numbers(self, switch: str) -> list[tuple[End, int]]:
         ends = self.network.topology.ends
-        return [(ends[port], number) for port, number in self.network.openflow_ports(switch).items()]
+        known = ((port, self.network.number(port)) for port in self.network.topology.ports_of[switch])
+        return [(ends[port], number) for port, number in known if number is not None]
 
     def stop(self) -> None:
         """Ends `run`; the switches keep their rules."""
@@ -134,7 +143,7 @@ class Controller:
             for attended in self._attended:
                 await attended.open()
             work: list[Coroutine[Any, Any, object]] = [part for one in self._attended for part in one.work()]
-            work += [self._settle(), self._tick(), self._stop.wait(), self._anew.wait()]
+            work += [self._settle(), self._tick(), self.wiring.run(), self._stop.wait(), self._anew.wait()]
             tasks += [asyncio.create_task(part) for part in work]
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -172,6 +181,11 @@ class Controller:
 
     def _changed(self, port: bool = True) -> None:
         """Has a plan made soon: at once if the last is long ago. `port`: a port's state is the reason."""
+        if port:
+            self.wiring.look()
+        self._plan_soon(port)
+
+    def _plan_soon(self, port: bool = True) -> None:
         now_s = time.monotonic()
         if port and self.progress.changed_s is None:
             self.progress.changed_s = now_s
@@ -182,6 +196,8 @@ class Controller:
     def _plan(self) -> None:
         self._next = None
         begun_s, since_s = time.monotonic(), self.progress.changed_s
+        if self._as_wired:
+            self.network.rewire(placement(self.network.topology, self.wiring.verdicts(), self.wiring.neighbours()))
         self.network.refresh()
         try:
             plans = self._policy.plan(self.network.view(self._observed()))

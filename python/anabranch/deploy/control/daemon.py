@@ -15,14 +15,19 @@ from anabranch.deploy.control.pages.site import Site
 from anabranch.files.errors import AnabranchError
 
 
-async def run(file: FabricFile, recent: RecentEvents) -> None:
+async def run(file: FabricFile, recent: RecentEvents, *, as_wired: bool = False) -> None:
     """Runs until SIGTERM or SIGINT; SIGHUP reads the file anew.
+
+    Args:
+        file: the fabric.
+        recent: the last events, for the status page.
+        as_wired: whether plans follow the cables that are heard instead of the file's.
 
     Raises:
         AnabranchError: an address of `[listen]` cannot be listened at.
 
     """
-    controller = Controller(file)
+    controller = Controller(file, as_wired=as_wired)
     loop = asyncio.get_running_loop()
     handlers: dict[signal.Signals, Callable[[], None]] = {
         signal.SIGTERM: controller.stop,

@@ -42,6 +42,15 @@ class Damping:
 
 
 @dataclass(frozen=True)
+class WiringCheck:
+    """Whether and how often ports say whose they are; see `wiring`."""
+
+    use: bool
+    interval_s: float
+    """Time between two frames of a port."""
+
+
+@dataclass(frozen=True)
 class FabricFile:
     """A fabric file as a value: switches, links, policy and limits."""
 
@@ -64,6 +73,7 @@ class FabricFile:
     audit_s: float
     """Time between two readings of a switch's tables while nothing changes."""
     damping: Damping | None
+    wiring: WiringCheck
     switches: Mapping[str, SwitchFile]
     prefixes: Mapping[str, Sequence[Network]]
     """Prefixes behind each leaf."""

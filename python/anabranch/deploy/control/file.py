@@ -9,7 +9,7 @@ from pathlib import Path
 from anabranch import _core
 from anabranch.deploy.control import policy
 from anabranch.deploy.control.address import take_address
-from anabranch.deploy.control.fabric import PORT_NAME_MAX, Damping, FabricFile, Network, SwitchFile
+from anabranch.deploy.control.fabric import PORT_NAME_MAX, Damping, FabricFile, Network, SwitchFile, WiringCheck
 from anabranch.deploy.control.switch_kind import kinds
 from anabranch.deploy.control.topology import End, Topology
 from anabranch.deploy.openflow.tls import Tls
@@ -79,6 +79,7 @@ def parse(text: str, file: str) -> FabricFile:
             "audit", 30.0, 0.1, 86400, "Time between two readings of a switch's tables while nothing changes."
         ),
         damping=_damping(settings.table("damping")),
+        wiring=_wiring(settings.table("wiring")),
         switches=_switches(settings.table("switch", names=True), topology),
         prefixes=prefixes(settings.table("leaf", names=True), topology),
         addresses=addresses(settings.table("host", names=True), topology),
@@ -164,6 +165,16 @@ def _damping(settings: Settings) -> Damping | None:
         settings.refuse("reuse", damping.reuse, f"not below suppress, {damping.suppress:g}; give less")
     settings.end()
     return damping if use else None
+
+
+def _wiring(settings: Settings) -> WiringCheck:
+    use_meaning = "Whether switches find out by LLDP frames how they are [wired](control.md#wiring)."
+    check = WiringCheck(
+        use=settings.flag("use", True, use_meaning),
+        interval_s=settings.duration_s("interval", 2.0, 0.05, 3600, "Time between two frames of a port."),
+    )
+    settings.end()
+    return check
 
 
 def _switches(settings: Settings, topology: Topology) -> dict[str, SwitchFile]:

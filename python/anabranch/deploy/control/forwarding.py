@@ -73,6 +73,16 @@ class Forwarding(ABC, Generic[State]):
     def hosts(self, switch: SwitchFile, hosts: Sequence[OwnHost]) -> State:
         """The content for the hosts of a switch."""
 
+    def listening(self, ports: Sequence[int]) -> State | None:
+        """The content by which LLDP frames from ports reach the controller; None where it needs none or they cannot.
+
+        Args:
+            ports: numbers at the switch.
+
+        """
+        del ports
+        return None
+
     @abstractmethod
     def joined(self, parts: Sequence[State]) -> State:
         """All parts as one state."""

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from anabranch.deploy.control.backoff import Backoff
+from anabranch.deploy.control.device_cables import DeviceCables
 from anabranch.deploy.control.ending import end
 from anabranch.deploy.control.fabric import PORT_NAME_MAX, SwitchFile
 from anabranch.deploy.control.interface_rates import alias_bps, counters_of, speed_bps
-from anabranch.deploy.control.network import Interface, Network
+from anabranch.deploy.control.network import Interface
 from anabranch.deploy.control.session import Session, Surroundings
 from anabranch.deploy.control.switch_kind import Attended
 from anabranch.deploy.netlink.link_monitor import LinkMonitor
@@ -134,8 +135,7 @@ class NamespaceSessions(Attended):
             KernelNamespace(
                 namespace,
                 (session for session in by_name.values() if session.namespace == namespace),
-                surroundings.network,
-                surroundings.fabric.interval_s,
+                surroundings,
             )
             for namespace in dict.fromkeys(session.namespace for session in by_name.values())
         ]
@@ -148,13 +148,11 @@ class NamespaceSessions(Attended):
 class KernelNamespace:
     """The switches of one namespace: what they have in common."""
 
-    def __init__(
-        self, name: str, sessions: Iterable[NamespaceSession[Any]], network: Network, interval_s: float
-    ) -> None:
+    def __init__(self, name: str, sessions: Iterable[NamespaceSession[Any]], surroundings: Surroundings) -> None:
         self.name = name
         self._sessions = list(sessions)
-        self._network = network
-        self._interval_s = interval_s
+        self._network, self._wiring = surroundings.network, surroundings.wiring
+        self._interval_s = surroundings.fabric.interval_s
         self._backoff = Backoff(name)
         self._devices: Mapping[str, Device] = {}
         """By name, as they were last announced."""
@@ -172,29 +170,37 @@ class KernelNamespace:
                         # An open file keeps showing the namespace of the thread that opened it.
                         counters = stack.enter_context(Path("/proc/thread-self/net/dev").open(encoding="ascii"))
                         inode = Path("/proc/thread-self/ns/net").stat().st_ino
+                        cables = stack.enter_context(self._new_cables())
                         for session in self._sessions:
                             session.enter(stack)
-                    await self._attend(monitor, control, counters, inode)
+                    await self._attend(monitor, control, counters, inode, cables)
             except AnabranchError as error:
                 self._failed(error)
             except OSError as error:
                 self._failed(AnabranchError(f"namespace {self.name or 'of the controller'}: {error}"))
             await asyncio.sleep(self._backoff.next_s())
 
-    async def _attend(self, monitor: LinkMonitor, control: socket.socket, counters: TextIO, inode: int) -> None:
+    def _new_cables(self) -> DeviceCables:
+        switches = [session.switch for session in self._sessions]
+        return DeviceCables(self._wiring, self._network.topology, switches)
+
+    async def _attend(
+        self, monitor: LinkMonitor, control: socket.socket, counters: TextIO, inode: int, cables: DeviceCables
+    ) -> None:
         self._speeds_bps = self._speeds(control)
         self._devices = _by_name(monitor)
         for session in self._sessions:
             session.describe = partial(self._describe, session)
-            session.read_links = partial(self._follow, monitor)
+            session.read_links = partial(self._follow, monitor, cables)
             session.follow(self._present(session), frozenset())
             self._describe(session)
+        cables.take(self._devices)
         loop = asyncio.get_running_loop()
         broken: asyncio.Future[None] = loop.create_future()
 
         def read() -> None:
             try:
-                self._follow(monitor)
+                self._follow(monitor, cables)
             except (AnabranchError, OSError) as error:
                 loop.remove_reader(monitor.fileno())
                 broken.set_exception(error)
@@ -210,7 +216,7 @@ class KernelNamespace:
             loop.remove_reader(monitor.fileno())
             await end(tasks)
 
-    def _follow(self, monitor: LinkMonitor) -> None:
+    def _follow(self, monitor: LinkMonitor, cables: DeviceCables) -> None:
         """Reports devices that are not as they were."""
         events = monitor.read()
         if not events:
@@ -227,6 +233,7 @@ class KernelNamespace:
             numbers = self._network.openflow_ports(session.name)
             if self._describe(session) or self._network.openflow_ports(session.name) != numbers:
                 session.changed()
+        cables.take(self._devices)
 
     def _present(self, session: NamespaceSession[Any]) -> dict[str, Device]:
         names = session.switch.interfaces.values()

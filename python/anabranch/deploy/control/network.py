@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
+from anabranch.deploy.control.as_wired import Placement, as_written
 from anabranch.deploy.control.damping import Damper
 from anabranch.deploy.control.event import Events
 from anabranch.deploy.control.fabric import PORT_NAME_MAX, FabricFile
@@ -16,6 +17,8 @@ from anabranch.deploy.control.rule_rates import RuleRates
 from anabranch.deploy.control.state import LinkState
 from anabranch.deploy.openflow.port import Port, PortCounters
 
+NOWHERE = "no cable is heard for it"
+"""The reason of a link that is nowhere, where plans follow cables."""
 DAMPED = "damped"
 """The reason of a link that nothing else keeps down."""
 
@@ -69,13 +72,43 @@ class Network:
         }
         self._ends = [_End() for _ in self.topology.ends]
         self.rules = RuleRates(clock)
-        self._losses = Losses(self.topology.links, file.interval_s / 2)
+        self._apart_s = file.interval_s / 2
+        self._losses = Losses(self.topology.links, self._apart_s)
         self._openflow: dict[int, int] = {}
         self._port: dict[tuple[str, int], int] = {}
         """Our number of a switch's port, by OpenFlow's."""
+        self._placement = as_written(self.topology)
+        self._link_of = {port: index for index, ports in enumerate(self.topology.links) for port in ports}
+        """Number of the link that each of our ports is of."""
         self._raw_up = [True] * len(self.topology.links)
         self._links = [self._describe(index) for index in range(len(self.topology.links))]
-        self._link_of = {port: index for index, ports in enumerate(self.topology.links) for port in ports}
+
+    def rewire(self, placement: Placement) -> None:
+        """Takes which ports the file's links are at."""
+        if placement == self._placement:
+            return
+        self._placement = placement
+        pairs = [self._ports(index) for index in range(len(self.topology.links))]
+        self._link_of = {port: index for index, ports in enumerate(pairs) for port in ports}
+        # What one port sent, another one gets now.
+        self._losses = Losses(pairs, self._apart_s)
+        moved = [f"{self._named(port)} at {self._named(at)}" for port, at in enumerate(placement.at) if port != at]
+        unused = [f"{self._named(port)} - {self._named(other)}" for port, other in placement.unused]
+        self._events.report("rewired", moved=", ".join(moved), unused=", ".join(unused) or None)
+        self._judge(range(len(pairs)))
+
+    def is_live(self, port: int) -> bool:
+        """Whether a switch has a port, and says nothing against it."""
+        end = self._ends[port]
+        return end.up is True and not self._down(port)
+
+    def number(self, port: int) -> int | None:
+        """OpenFlow's number of one of our ports; None where the switch has none or was not reached."""
+        return self._openflow.get(port)
+
+    def port(self, switch: str, number: int) -> int | None:
+        """Our number of a switch's port, by OpenFlow's; None where the file does not have it."""
+        return self._port.get((switch, number))
 
     def described(self, switch: str, ports: Iterable[Port]) -> bool:
         """Takes a switch's description of all its ports; answers whether a link changed."""
@@ -155,8 +188,9 @@ class Network:
         """Judges some links anew, by number; answers whether one of them is not as it was."""
         has_changed = False
         for index in set(links):
-            port, other = self.topology.links[index]
+            port, other = self._ports(index)
             was, now = self._raw_up[index], not (self._down(port) or self._down(other))
+            now = now and index not in self._placement.absent
             self._raw_up[index] = now
             if was and not now and self._damper:
                 self._damper.lost(index, self._clock())
@@ -180,8 +214,8 @@ class Network:
 
     def openflow_ports(self, switch: str) -> dict[int, int]:
         """OpenFlow's number of each of our ports that a switch has, if it was reached."""
-        known = dict(self._openflow)
-        return {number: known[number] for number in self.topology.ports_of[switch] if number in known}
+        known, at = dict(self._openflow), self._placement.at
+        return {number: known[at[number]] for number in self.topology.ports_of[switch] if at[number] in known}
 
     def view(self, observed: Mapping[str, Any]) -> View:
         """The state that plans are made from, given the observed state of each switch."""
@@ -189,8 +223,10 @@ class Network:
         for link, ports in zip(self._links, self.topology.links, strict=True):
             for port in ports:
                 up[port], rate_bps[port] = link.up, link.rate_bps
-        loads = tuple(end.load_bps or 0.0 for end in self._ends)
-        numbers, rules = dict(self._openflow), self.rules.bps
+        at = self._placement.at
+        loads = tuple(self._ends[port].load_bps or 0.0 for port in at)
+        numbers = {number: self._openflow[port] for number, port in enumerate(at) if port in self._openflow}
+        rules = self.rules.bps
         known = observed, self.measurements, rules
         return View(self.topology, tuple(up), tuple(rate_bps), loads, numbers, *known)
 
@@ -217,39 +253,48 @@ class Network:
             return f"{name}: gateway does not answer"
         return ""
 
+    def _ports(self, index: int) -> tuple[int, int]:
+        """The two ports that a link is at."""
+        port, other = self.topology.links[index]
+        return self._placement.at[port], self._placement.at[other]
+
+    def _named(self, port: int) -> str:
+        end = self.topology.ends[port]
+        return f"{end.node}-{end.neighbour}" + (f"#{end.parallel}" if end.parallel else "")
+
     def _rate_bps(self, port: int) -> list[int]:
+        """Rates that are known of a port's end, beside the file's."""
         end = self._ends[port]
-        rates = [self.topology.rate_bps[port], end.speed_bps]
+        rates = [end.speed_bps]
         if end.interface is not None:
             rates += [end.interface.link_speed_bps, end.interface.rate_bps]
         return [rate for rate in rates if rate > 0]
 
     def _describe(self, index: int) -> LinkState:
-        port, other = self.topology.links[index]
-        reason = self._down(port) or self._down(other)
+        port, other = self._ports(index)
+        reason = NOWHERE if index in self._placement.absent else self._down(port) or self._down(other)
         if not reason and self._damper and self._damper.suppressed(index, self._clock()):
             reason = DAMPED
-        end = self.topology.ends[port]
-        rate_bps = min(self._rate_bps(port) + self._rate_bps(other))
+        number, opposite = self.topology.links[index]
+        end, built_bps = self.topology.ends[number], self.topology.rate_bps[number]
+        built = [rate for rate in (built_bps, self.topology.rate_bps[opposite]) if rate > 0]
+        rate_bps = min(built + self._rate_bps(port) + self._rate_bps(other))
         loads = self._loads(index)
-        return LinkState(
-            end.node, end.neighbour, end.parallel, not reason, reason, rate_bps, loads, self.topology.rate_bps[port]
-        )
+        return LinkState(end.node, end.neighbour, end.parallel, not reason, reason, rate_bps, loads, built_bps)
 
     def _loads(self, index: int) -> tuple[float | None, float | None]:
-        port, other = self.topology.links[index]
+        port, other = self._ports(index)
         return self._ends[port].load_bps, self._ends[other].load_bps
 
     def _lost_shares(self, index: int) -> tuple[float, float]:
-        port, other = self.topology.links[index]
+        port, other = self._ports(index)
         return self._losses.share(port), self._losses.share(other)
 
     def _report_loss(self, index: int, before: tuple[float, float]) -> None:
         ends = zip(self.topology.links[index], before, self._lost_shares(index), strict=True)
         for port, was, now in ends:
             if bool(was) != bool(now):
-                end = self.topology.ends[port]
-                link = f"{end.node}-{end.neighbour}" + (f"#{end.parallel}" if end.parallel else "")
+                link = self._named(port)
                 self._events.report("losing" if now else "loses-no-more", link=link, lost_share=now or None)
 
     def _report_change(self, old: LinkState, new: LinkState) -> None:

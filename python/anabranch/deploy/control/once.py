@@ -12,16 +12,19 @@ from anabranch.deploy.control.state import Snapshot
 GLANCE_S = 0.01
 
 
-async def reconcile(file: FabricFile, timeout_s: float, *, commits: bool) -> tuple[Snapshot, list[str]]:
+async def reconcile(
+    file: FabricFile, timeout_s: float, *, commits: bool, as_wired: bool = False
+) -> tuple[Snapshot, list[str]]:
     """Brings the switches to the plan, or only looks; the state after it, and what would change as lines.
 
-    Ends when all is as planned, when all that was reached is and the rest had `timeout_s`, or when a switch refuses.
+    Ends when all is as planned and cables are known, when all that was reached is and the rest had `timeout_s`, or when
+    a switch refuses.
 
     Raises:
         AnabranchError: `listen.openflow` cannot be listened at.
 
     """
-    controller = Controller(file, commits=commits)
+    controller = Controller(file, commits=commits, as_wired=as_wired)
     running = asyncio.create_task(controller.run())
     try:
         with contextlib.suppress(asyncio.TimeoutError):
@@ -37,6 +40,8 @@ async def _until_done(controller: Controller, running: asyncio.Task[None], commi
     while not running.done():
         sessions = controller.sessions.values()
         known = all(session.change() is not None for session in sessions)
-        if known and not (commits and any(session.change() and not session.refused for session in sessions)):
+        changes = commits and any(session.change() and not session.refused for session in sessions)
+        refused = any(session.refused for session in sessions)
+        if known and not changes and (refused or (controller.wiring.is_settled and not controller.progress.unplanned)):
             return
         await asyncio.sleep(GLANCE_S)

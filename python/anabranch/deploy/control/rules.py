@@ -97,7 +97,9 @@ class Rules:
         else:
             forwarding = self._forwarding[name]
             hosts = forwarding.hosts(self._file.switches[name], self._hosts(numbers))
-            desired = forwarding.joined([hosts, *(one.content for one in groups)])
+            listening = forwarding.listening(self._between(numbers)) if self._file.wiring.use else None
+            parts = [hosts, *(one.content for one in groups)]
+            desired = forwarding.joined(parts if listening is None else [*parts, listening])
             plan = SwitchPlan(desired, tuple(one.planned for one in groups))
         self._plans[name] = weights, numbers, plan
         return plan
@@ -124,6 +126,11 @@ class Rules:
             if self._topology.is_host(ends[port].neighbour):
                 ports.setdefault(ends[port].neighbour, []).append(number)
         return [OwnHost(host, self._file.addresses.get(host, ()), tuple(ways)) for host, ways in ports.items()]
+
+    def _between(self, numbers: Mapping[int, int]) -> list[int]:
+        """A switch's numbers of its ports towards other switches."""
+        ends = self._topology.ends
+        return [number for port, number in numbers.items() if not self._topology.is_host(ends[port].neighbour)]
 
     def _behind(self, leaf: str) -> list[Network]:
         """Networks behind a leaf: its prefixes, and addresses of its hosts outside of them."""

@@ -19,6 +19,7 @@ from anabranch.deploy.control.network import Network
 from anabranch.deploy.control.policy import PlannedGroup, SwitchPlan
 from anabranch.deploy.control.progress import Progress
 from anabranch.deploy.control.state import SwitchState
+from anabranch.deploy.control.wiring import Wiring
 from anabranch.files.errors import AnabranchError
 
 
@@ -30,6 +31,7 @@ class Surroundings:
     network: Network
     events: Events
     progress: Progress
+    wiring: Wiring
     changed: Callable[[], None]
     """Called when the network or what is known of a switch is not as it was."""
     commits: bool = True
@@ -75,7 +77,7 @@ class Session(ABC, Generic[State]):
     def __init__(self, switch: SwitchFile, surroundings: Surroundings) -> None:
         """Knows nothing of the switch yet."""
         self.switch, self.surroundings = switch, surroundings
-        self.network, self.events = surroundings.network, surroundings.events
+        self.network, self.events, self.wiring = surroundings.network, surroundings.events, surroundings.wiring
         self.changed, self.commits = surroundings.changed, surroundings.commits
         self.interval_s = surroundings.fabric.interval_s
         self.audit_s = surroundings.fabric.audit_s

@@ -18,6 +18,7 @@ from anabranch.deploy.control.progress import Progress
 from anabranch.deploy.control.session import Session
 from anabranch.deploy.control.state import GroupState, MemberState, Snapshot
 from anabranch.deploy.control.topology import Topology
+from anabranch.deploy.control.wiring import Wiring
 
 
 def snapshot(
@@ -27,6 +28,7 @@ def snapshot(
     plans: Mapping[str, SwitchPlan],
     progress: Progress,
     events: Events,
+    wiring: Wiring,
 ) -> Snapshot:
     """The state of the network at this moment."""
     planned, unplanned = progress.plans, progress.unplanned
@@ -54,6 +56,7 @@ def snapshot(
         events=dict(events.counts),
         handshake_failed_s=progress.handshake_failed_s,
         handshake_error=progress.handshake_error,
+        cables=wiring.cables,
         # The values above are of different moments if a plan came in between.
         unplanned=unplanned or progress.unplanned or progress.plans != planned,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from anabranch.deploy.control.cable import WAITING, WRONG, CableState
+
 
 @dataclass(frozen=True)
 class NodeState:
@@ -135,13 +137,16 @@ class Snapshot:
     """Peer that failed the handshake, the reason, and a hint."""
     unplanned: bool = False
     """Something changed of late, and the plan that follows from it has not been made."""
+    cables: tuple[CableState, ...] = ()
+    """Ports between switches, and what they hear."""
 
     @property
     def converged(self) -> bool:
         """Whether every switch is connected and holds exactly the plan, and that is of the network as it is.
 
-        It is not where a link that plans use loses packets.
+        It is not where a link that plans use loses packets, nor while a cable may lead elsewhere than the file has it.
         """
         is_converged = all(switch.connected and not switch.differences for switch in self.switches)
         is_sound = not any(link.up and any(link.lost_share) for link in self.links)
-        return self.plans > 0 and is_converged and is_sound and not self.unplanned
+        is_true = not any(cable.verdict in (*WRONG, WAITING) for cable in self.cables)
+        return self.plans > 0 and is_converged and is_sound and is_true and not self.unplanned

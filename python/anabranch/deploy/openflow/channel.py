@@ -21,8 +21,8 @@ _READ = 1 << 14
 UNASKED_PER_S = 2000
 """Messages that a switch may send unasked; if it sends more, nothing is read until the second is over."""
 _XIDS = 1 << 32
-_ASYNCHRONOUS = frozenset({4, 10, 11, 30, 31, 32, 35})
-"""Messages that switches send unasked and that are ignored: experimenters', packets, removed flows, ..."""
+_ASYNCHRONOUS = frozenset({4, 11, 30, 31, 32, 35})
+"""Messages that switches send unasked and that are ignored: experimenters', removed flows, ..."""
 _REPLIES = frozenset(
     {Kind.ECHO_REPLY, Kind.FEATURES_REPLY, Kind.MULTIPART_REPLY, Kind.BARRIER_REPLY, Kind.BUNDLE_CONTROL}
 )
@@ -59,6 +59,7 @@ class Channel(asyncio.BufferedProtocol):
         """Done when both ends know that they speak version 1.5."""
         self.closed: asyncio.Future[None] = self._loop.create_future()
         self.on_port_status: Callable[[bytes], None] = lambda _: None
+        self.on_packet_in: Callable[[bytes], None] = lambda _: None
         self._transport: asyncio.Transport | None = None
         self._frames = Frames()
         self._waiting: dict[int, _Waiting] = {}
@@ -133,6 +134,12 @@ class Channel(asyncio.BufferedProtocol):
             self._send(kind, body, reply, what, None).add_done_callback(
                 lambda done: done.cancelled() or done.exception()
             )
+
+    def post(self, kind: int, xid: int, body: bytes) -> None:
+        """Sends a message that nobody answers, unless the switch reads too slowly; `xid` is of a batch."""
+        if self._failure is None and self._writable.is_set():
+            assert self._transport is not None
+            self._transport.write(message(kind, xid, body))
 
     def close(self, reason: AnabranchError | None = None) -> None:
         """Ends the connection."""
@@ -272,6 +279,8 @@ class Channel(asyncio.BufferedProtocol):
             self._answer_echo(one)
         elif one.kind == Kind.PORT_STATUS:
             self.on_port_status(one.body)
+        elif one.kind == Kind.PACKET_IN:
+            self.on_packet_in(one.body)
         elif one.kind != Kind.HELLO and one.kind not in _ASYNCHRONOUS:
             raise ProtocolError(f"a message of type {one.kind}")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import ExitStack
 from typing import TypeVar
 
 from anabranch.deploy.openflow.address import UNIX, parse_address
-from anabranch.deploy.openflow.channel import Channel
+from anabranch.deploy.openflow.channel import Batch, Channel
 from anabranch.deploy.openflow.commit import commit
 from anabranch.deploy.openflow.error import Disconnected, ProtocolError, Refused
 from anabranch.deploy.openflow.flow_codec import decode_flow_counters, decode_flows, flow_request
@@ -17,6 +18,7 @@ from anabranch.deploy.openflow.handshake import ASYNCHRONOUS, CONFIGURATION, dec
 from anabranch.deploy.openflow.meter_codec import ALL_METERS, decode_meters, meter_request
 from anabranch.deploy.openflow.modification import Mod
 from anabranch.deploy.openflow.multipart import What
+from anabranch.deploy.openflow.packet_codec import PacketIn, decode_packet_in, encode_packet_out
 from anabranch.deploy.openflow.port import BucketCounters, FlowCounters, Port, PortCounters
 from anabranch.deploy.openflow.port_codec import decode_port_counters, decode_port_status, decode_ports, port_request
 from anabranch.deploy.openflow.tables import Flow, Group, Meter
@@ -43,6 +45,12 @@ class Connection:
         self.on_port_status: Callable[[Port, str], None] | None = None
         """Told of every change of a port: `add`, `delete` or `modify`. `described_ports` says how they are now."""
         channel.on_port_status = self._port_status
+        self.on_packet_in: Callable[[PacketIn], None] | None = None
+        """Called with every packet that a rule sends to the controller."""
+        channel.on_packet_in = self._packet_in
+        self._packets = ExitStack()
+        self._packets_out: Batch | None = None
+        """The number that all packets out share; a refusal of one ends nothing."""
 
     @property
     def peer(self) -> str:
@@ -91,6 +99,12 @@ class Connection:
         """Waits until the switch has done everything it was sent."""
         await self._channel.barrier()
 
+    def send_packet(self, port: int, frame: bytes) -> None:
+        """Has a frame leave by a port. Nobody answers: it may be lost, and the port may be gone."""
+        if self._packets_out is None:
+            self._packets_out = self._packets.enter_context(self._channel.batch(1))
+        self._channel.post(Kind.PACKET_OUT, self._packets_out.xids.start, encode_packet_out(port, frame))
+
     async def wait_closed(self) -> None:
         """Waits for the connection's end, by either side."""
         await asyncio.shield(self._channel.closed)
@@ -117,6 +131,11 @@ class Connection:
             # Others have their turn between the parts of a long answer.
             await asyncio.sleep(0)
         return entries
+
+    def _packet_in(self, body: bytes) -> None:
+        packet = decode_packet_in(body)
+        if self.on_packet_in is not None:
+            asyncio.get_running_loop().call_soon(self.on_packet_in, packet)
 
     def _port_status(self, body: bytes) -> None:
         port, what = decode_port_status(body)

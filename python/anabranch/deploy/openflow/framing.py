@@ -26,7 +26,9 @@ class Kind(IntEnum):
     FEATURES_REQUEST = 5
     FEATURES_REPLY = 6
     SET_CONFIG = 9
+    PACKET_IN = 10
     PORT_STATUS = 12
+    PACKET_OUT = 13
     FLOW_MOD = 14
     GROUP_MOD = 15
     MULTIPART_REQUEST = 18

@@ -22,9 +22,12 @@ CONFIGURATION = struct.pack(">HH", 0, 0xFFFF)
 
 
 def _asynchronous() -> bytes:
-    """Body of OFPT_SET_ASYNC: ports' changes only, whichever role; (property, mask) by section 7.3.10."""
-    no_packets, all_changes_of_ports, no_removed_flows = 0, 7, 0
-    masks = no_packets, no_packets, all_changes_of_ports, all_changes_of_ports, no_removed_flows, no_removed_flows
+    """Body of OFPT_SET_ASYNC: ports' changes, and packets that a rule sends, whichever role.
+
+    Properties and the bits of their masks are those of section 7.3.10; reasons of packets those of section 7.4.1.
+    """
+    packets_of_rules, all_changes_of_ports, no_removed_flows = 1 << 1, 7, 0
+    masks = [kind for kind in (packets_of_rules, all_changes_of_ports, no_removed_flows) for _ in range(2)]
     return b"".join(struct.pack(">HHI", number, 8, mask) for number, mask in enumerate(masks))
 
 

@@ -10,6 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
+from anabranch.deploy.control.cable import MISWIRED, UNCHECKED, UNHEARD
 from anabranch.deploy.control.log import Field
 from anabranch.deploy.control.state import Snapshot
 
@@ -99,6 +100,7 @@ class _Fabric(Collector):
         )
         yield from _switches(snapshot)
         yield from _links(snapshot)
+        yield from _cables(snapshot)
         yield from _members(snapshot)
 
 
@@ -150,6 +152,20 @@ def _links(snapshot: Snapshot) -> Iterator[Metric]:
         for source, target, share in ((link.a, link.b, link.lost_share[0]), (link.b, link.a, link.lost_share[1])):
             loss.add_metric([source, target, str(link.parallel)], share)
     yield from (up, rate, load, loss)
+
+
+def _cables(snapshot: Snapshot) -> Iterator[Metric]:
+    labels = ["switch", "neighbour", "parallel"]
+    meanings = {
+        MISWIRED: "Whether the port hears another neighbour than the file says",
+        UNHEARD: "Whether the port hears nothing of the neighbour that the file says",
+    }
+    for verdict, meaning in meanings.items():
+        gauge = GaugeMetricFamily(f"anabranch_link_{verdict}", meaning, labels=labels)
+        for cable in snapshot.cables:
+            if cable.verdict != UNCHECKED:
+                gauge.add_metric([cable.switch, cable.neighbour, str(cable.parallel)], float(cable.verdict == verdict))
+        yield gauge
 
 
 def _members(snapshot: Snapshot) -> Iterator[Metric]:

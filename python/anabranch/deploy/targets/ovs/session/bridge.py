@@ -12,11 +12,13 @@ from anabranch.deploy.control.policy import PlannedGroup
 from anabranch.deploy.control.session import Session, Surroundings
 from anabranch.deploy.openflow.connection import Connection, connect
 from anabranch.deploy.openflow.error import Disconnected, ProtocolError
+from anabranch.deploy.openflow.packet_codec import PacketIn
 from anabranch.deploy.openflow.port import Port
 from anabranch.deploy.openflow.tables import Tables
 from anabranch.deploy.targets.ovs.change import TablesChange
 from anabranch.deploy.targets.ovs.ownership import COOKIE_MASK, Ownership
 from anabranch.deploy.targets.ovs.session.keys import BridgeKeys
+from anabranch.deploy.targets.ovs.session.rules import LISTENING_COOKIE
 from anabranch.deploy.targets.ovs.shares import Shares
 from anabranch.deploy.targets.ovs.slices import COOKIE, COOKIE_OF_SLICES_MASK
 from anabranch.files.errors import AnabranchError
@@ -131,6 +133,7 @@ class BridgeSession(Session[Tables]):
         missed: list[tuple[Port, str]] = []
         self._missed = missed
         connection.on_port_status = self._port_status
+        connection.on_packet_in = self._packet_in
         ports = await connection.described_ports()
         self._missed = None
         before = self.network.openflow_ports(self.name)
@@ -150,6 +153,7 @@ class BridgeSession(Session[Tables]):
     def _end(self, reason: str) -> None:
         """Forgets what was measured, too."""
         self._shares.forget()
+        self.wiring.away(self.name)
         self.network.unmeasured(self.name)
         self._lost(reason)
 
@@ -163,7 +167,28 @@ class BridgeSession(Session[Tables]):
         while True:
             self._wake.clear()
             await self._reconcile(connection, read)
+            self._listen(connection)
             read = await self._rest() and await self._audit(connection)
+
+    def _listen(self, connection: Connection) -> None:
+        """Lets cables be checked while the rules are in place that pass frames on."""
+
+        def send(port: int, frame: bytes) -> None:
+            number = self.network.number(port)
+            if number is not None:
+                connection.send_packet(number, frame)
+
+        flows = self._observed.flows if self._observed is not None else ()
+        if any(flow.cookie == self._ownership.cookie | LISTENING_COOKIE for flow in flows):
+            self.wiring.ready(self.name, send)
+        else:
+            self.wiring.away(self.name)
+
+    def _packet_in(self, packet: PacketIn) -> None:
+        if packet.cookie == self._ownership.cookie | LISTENING_COOKIE:
+            port = self.network.port(self.name, packet.in_port)
+            if port is not None:
+                self.wiring.hears(port, packet.frame)
 
     async def _audit(self, connection: Connection) -> bool:
         """Reads the tables; answers whether they were not what we thought."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from anabranch import _core
 from anabranch.deploy.control.fabric import Network, SwitchFile
 from anabranch.deploy.control.forwarding import Forwarding, OwnHost, Towards
-from anabranch.deploy.openflow.action import Output
+from anabranch.deploy.openflow.action import CONTROLLER, Output
 from anabranch.deploy.openflow.match import ARP, IPV4, IPV6, Match
 from anabranch.deploy.openflow.tables import Flow, Group, Meter, Tables
 from anabranch.deploy.targets.ovs import split
@@ -16,12 +16,17 @@ from anabranch.deploy.targets.ovs.ownership import Ownership
 from anabranch.deploy.targets.ovs.recipes import WEIGHT_MAX
 from anabranch.deploy.targets.ovs.split import Rendered, Split, render
 from anabranch.deploy.targets.plan.group import exact
+from anabranch.deploy.wiring.frame import ETHERTYPE, NEAREST_BRIDGE
 from anabranch.split.splitter import Splitter
 
 RECIPES = tuple(name for name in split.RECIPES if name != "failover")
 """Recipes that split by weights."""
 PRIORITY = 0x4000
 """Priority of a prefix of length 0; longer ones go first, by a step per bit."""
+LISTENING = 0xFFF0
+"""Priority of the rules for LLDP frames: a rule of others for all packets must not flood them."""
+LISTENING_COOKIE = 1 << 38
+"""Bit of their cookies, by which the packets are known that they pass on."""
 
 AS_WRITTEN = ("hash", "dp_hash", "default")
 """Recipes whose buckets have the weights themselves."""
@@ -43,6 +48,12 @@ def matches(network: Network) -> list[Match]:
     if network.version == 6:
         return [Match.of(eth_type=IPV6, ipv6_dst=value)]
     return [Match.of(eth_type=IPV4, ip_dst=value), Match.of(eth_type=ARP, arp_tpa=value)]
+
+
+def listening_rule(ownership: Ownership, port: int) -> Flow:
+    """The rule that passes a port's LLDP frames on to the controller."""
+    match = Match.of(in_port=port, eth_dst=NEAREST_BRIDGE.hex(":"), eth_type=ETHERTYPE)
+    return Flow(ownership.table, LISTENING, match, (Output(CONTROLLER),), None, ownership.cookie | LISTENING_COOKIE)
 
 
 def joined(parts: Sequence[Tables]) -> Tables:
@@ -98,6 +109,10 @@ class RulesForwarding(Forwarding[Tables]):
                 for match in matches(address)
             )
         )
+
+    def listening(self, ports: Sequence[int]) -> Tables:
+        """A rule for each port, before all others: LLDP frames go to the controller and nowhere else."""
+        return Tables(frozenset(listening_rule(self._ownership, number) for number in ports))
 
     def joined(self, parts: Sequence[Tables]) -> Tables:
         """All rules and groups."""

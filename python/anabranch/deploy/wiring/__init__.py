@@ -1,0 +1,1 @@
+"""Cables between switches: LLDP frames by which each port learns who is at its other end."""
