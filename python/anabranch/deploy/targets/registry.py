@@ -18,7 +18,7 @@ TARGETS = ("ovs", "linux", "ebpf", "table")
 """Folders of this package, in the order in which people are shown them."""
 DEFAULT = TARGETS[0]
 """Taken where the command line names none."""
-WRITTEN = ("p4", "srv6")
+WRITTEN = ("p4", "srv6", "frr")
 """Folders of targets that only files are written for: they have the part `files` and no other."""
 
 
