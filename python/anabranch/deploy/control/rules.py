@@ -53,7 +53,8 @@ class Rules:
         }
         """The ports that are paths in the fabric as built: a path keeps its number when others die."""
         self._networks = {
-            leaf: networks_behind(self._topology, leaf, file.prefixes, file.addresses) for leaf in self._topology.leaf_index
+            leaf: networks_behind(self._topology, leaf, file.prefixes, file.addresses)
+            for leaf in self._topology.leaf_index
         }
 
     def plan(self, view: View, weights: Weights) -> dict[str, SwitchPlan]:
@@ -127,6 +128,7 @@ class Rules:
             if self._topology.is_host(ends[port].neighbour):
                 ports.setdefault(ends[port].neighbour, []).append(number)
         return [OwnHost(host, self._file.addresses.get(host, ()), tuple(ways)) for host, ways in ports.items()]
+
 
 def networks_behind(
     topology: Topology,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import choose
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ TARGETS = ("ovs", "linux", "ebpf", "table")
 DEFAULT = TARGETS[0]
 """Taken where the command line names none."""
 WRITTEN = ("p4", "srv6", "frr")
-"""Folders of targets that only files are written for: they have the part `files` and no other."""
+"""Folders of targets that files are written for, by their part `files`, and that nothing here changes."""
+COMPARED = ("frr",)
+"""Those of them that `diff` and `verify` compare with a plan, by their part `check`."""
 
 
 def target(name: str) -> Target[Any, Any, Any]:
@@ -29,8 +32,24 @@ def target(name: str) -> Target[Any, Any, Any]:
         AnabranchError: the name is unknown.
 
     """
+    if name in COMPARED:
+        problem = "only compared with a plan, by diff and verify; its own tools change it"
+        raise AnabranchError(f"target: {name}: {problem}, or give {listed()}")
     chosen = choose(name, list(TARGETS), "target")
     return cast("Target[Any, Any, Any]", importlib.import_module(f"anabranch.deploy.targets.{chosen}.target").TARGET)
+
+
+def compared(name: str) -> Target[Any, Any, Any]:
+    """The target of a name, for verbs that change nothing.
+
+    Raises:
+        AnabranchError: the name is unknown.
+
+    """
+    if name not in COMPARED:
+        choose(name, [*TARGETS, *COMPARED], "target")
+        return target(name)
+    return cast("Target[Any, Any, Any]", importlib.import_module(f"anabranch.deploy.targets.{name}.check").TARGET)
 
 
 def sessions() -> list[ModuleType]:
@@ -40,8 +59,8 @@ def sessions() -> list[ModuleType]:
 
 
 def plan_forms() -> dict[str, PlanForm[Any]]:
-    """`FORM` of the module `plan_file` of each target that a plan can be put into, by the target's name."""
-    modules = {name: f"anabranch.deploy.targets.{name}.plan_file" for name in TARGETS}
+    """`FORM` of the module `plan_file` of each target that has plans, by the target's name."""
+    modules = {name: f"anabranch.deploy.targets.{name}.plan_file" for name in (*TARGETS, *COMPARED)}
     return {name: importlib.import_module(one).FORM for name, one in modules.items() if _has(one)}
 
 
@@ -58,7 +77,8 @@ def files(name: str) -> ModuleType:
 def option_class(name: str, use: str) -> type | None:
     """The options that a target adds to a use of the command line (`plan.options`), or `None`."""
     module = f"anabranch.deploy.targets.{name}.options"
-    return cast("type | None", importlib.import_module(module).OPTIONS.get(use)) if _has(module) else None
+    options = importlib.import_module(module).OPTIONS if _has(module) else {}
+    return cast("type | None", options.get(use))
 
 
 def listed(names: Sequence[str] = TARGETS) -> str:

@@ -29,6 +29,7 @@ def configuration(router: str, routers: Routers) -> str:
         " bgp bestpath as-path multipath-relax",
         " no bgp default ipv4-unicast",
         " no bgp network import-check",
+        " bgp route-map delay-timer 1",
         " neighbor fabric peer-group",
         " neighbor fabric remote-as external",
         " neighbor fabric timers connect 1",

@@ -46,7 +46,9 @@ def write(
     routers = read(text, name)
     for router in routers.topology.switches:
         if "/" in router or router.startswith(".") or not router.isprintable() or " " in router:
-            raise AnabranchError(f"{name}: fabric: {router}: no name for a folder and a host; call the router otherwise")
+            raise AnabranchError(
+                f"{name}: fabric: {router}: no name for a folder and a host; call the router otherwise"
+            )
     written = WrittenRouters(str(target), routers)
     with written_whole(target) as part:
         for router in routers.topology.switches:

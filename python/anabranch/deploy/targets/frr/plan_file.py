@@ -15,7 +15,6 @@ from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.runs.literal import literal
 
 
-
 @dataclass(frozen=True)
 class AnnouncedPaths:
     """One `[[group]]`."""
@@ -27,6 +26,7 @@ class AnnouncedPaths:
     mbps: tuple[int, ...]
     """Bandwidth that is announced there; 0 for none."""
     error_pct: float
+    error_given: bool
 
     @property
     def installed(self) -> dict[str, int]:
@@ -82,6 +82,7 @@ def _group(settings: Settings) -> AnnouncedPaths:
         ports,
         _mbps(settings, group_keys.weights(settings, len(ports))),
         group_keys.error_pct(settings, "The plan is judged by what FRR makes of the bandwidths."),
+        "error" in settings,
     )
     settings.end()
     return announced

@@ -1,4 +1,4 @@
-"""What was written for routers, as plain values: the split that FRR will give beside the one that the fabric asks for."""
+"""What was written for routers, as plain values: the split that FRR will give beside the one that is asked for."""
 
 from __future__ import annotations
 
