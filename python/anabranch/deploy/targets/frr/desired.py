@@ -48,7 +48,7 @@ def desired(plan: RouterPlan, observed: Observed) -> Desired:
         if not any(one.mbps):
             continue
         asked = {port: mbps for port, mbps in zip(one.ports, one.mbps, strict=True) if mbps}
-        error_pct = mape(list(asked.values()), list(one.installed.values()))
+        error_pct = mape([mbps / sum(asked.values()) for mbps in asked.values()], list(one.installed.values()))
         if error_pct > one.error_pct:
             off = f"FRR's whole percents are {error_pct:.3g} % off these bandwidths (MAPE)"
             if one.error_given:
