@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -146,7 +146,7 @@ def routers(links: list[tuple[str, str]], prefixes: dict[str, list[str]]) -> Ite
     finally:
         for router in by_name.values():
             for file in router.sockets.glob("*.pid"):
-                with _gone():
+                with suppress(ProcessLookupError):
                     os.kill(int(file.read_text()), signal.SIGKILL)
             subprocess.run(["ip", "netns", "del", router.namespace], capture_output=True, check=False)
         shutil.rmtree(folder, ignore_errors=True)
@@ -156,14 +156,6 @@ def each(routers: dict[str, Router], do: Callable[[Router], None]) -> None:
     """Does something with all routers at once."""
     with ThreadPoolExecutor() as pool:
         list(pool.map(do, routers.values()))
-
-
-@contextmanager
-def _gone() -> Iterator[None]:
-    try:
-        yield
-    except ProcessLookupError:
-        pass
 
 
 @brings("root")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.deploy.targets.frr.bandwidth import predicted
 from anabranch.files.toml_document import parse_toml
 from support.command import Run, anabranch
@@ -18,6 +22,7 @@ from support.waiting import wait
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "bgp.toml"
 TO_LEAF1 = ("10.1.1.0/24", "fd00:2::/64")
+FLOWS = 3000
 LINKS = [(leaf, f"spine{number}") for leaf in ("leaf0", "leaf1") for number in range(3)]
 PREFIXES = {"leaf0": ["10.1.0.0/24", "fd00:1::/64"], "leaf1": list(TO_LEAF1)}
 
@@ -32,6 +37,7 @@ class World:
 
     @property
     def leaf0(self) -> Router:
+        """The leaf that is looked at."""
         return self.routers["leaf0"]
 
     @property
@@ -58,6 +64,7 @@ class World:
             self.leaf0.wait_for(prefix, self.split)
 
     def compare(self, verb: str, *arguments: str, router: str = "leaf0") -> Run:
+        """Runs `diff` or `verify` for a router with its plan."""
         return self.routers[router].compare(verb, self.folder / router / "plan.toml", *arguments)
 
 
@@ -87,14 +94,36 @@ def test_the_kernel_splits_as_the_plan_says_before(world: World) -> None:
     assert world.split == {"spine0": 47, "spine1": 33, "spine2": 19}
     for prefix in PREFIXES["leaf0"]:
         world.routers["leaf1"].wait_for(prefix, world.split)
-    for name in world.routers:
-        wait(lambda name=name: world.compare("diff", router=name).returncode == 0, lambda: "differs")  # type: ignore[misc]
+    for name in ("leaf0", "leaf1", "spine1"):
+        same = world.compare("diff", router=name)
+        assert (same.returncode, "no difference in 2 destinations" in same.stdout) == (0, name != "spine1"), same
     verified = world.compare("verify", "--seconds", "0.01", "--json", "-")
     document = json.loads(verified.stdout)
     assert (verified.returncode, document["verdict"], document["lines"]) == (0, "as planned", [])
     assert [one["name"] for one in document["groups"]] == ["leaf1 (IPv4)", "leaf1 (IPv6)"]
     assert all(one["total"] >= 20_000 for one in document["groups"])
     assert "too few to count" in document["warnings"][0]
+
+
+def test_packets_are_counted(world: World) -> None:
+    ended = Event()
+
+    def send() -> None:
+        with inside(world.leaf0.namespace), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            while not ended.is_set():
+                for port in range(1000, 1000 + FLOWS):
+                    sender.sendto(b"", ("10.1.1.1", port))
+
+    with ThreadPoolExecutor(1) as pool:
+        sending = pool.submit(send)
+        try:
+            verified = world.compare("verify", "--seconds", "1", "--connections", str(FLOWS), "--json", "-")
+        finally:
+            ended.set()
+        sending.result()
+    document = json.loads(verified.stdout)
+    (counted,) = (one for one in document["groups"] if one["counted"] == "packets")
+    assert (verified.returncode, counted["verdict"], counted["total"] > FLOWS) == (0, "as planned", True), counted
 
 
 @pytest.mark.parametrize(
@@ -172,8 +201,7 @@ def test_routes_of_bgp_become_a_plan_with_their_weights(world: World, tmp_path: 
             assert applied.returncode == 0, applied.stderr
             verified = world.leaf0.anabranch("verify", str(plan), "--target", "linux")
             assert (verified.returncode, "as planned" in verified.stdout) == (0, True), verified
-            routed = world.leaf0.ip(f"-{4 if word == 'ip' else 6}", "route", "get", TO_LEAF1[version].split("/")[0] + "9")
-            assert "spine" in routed
+            assert world.leaf0.split(TO_LEAF1[version]) == world.split
         finally:
             assert world.leaf0.anabranch("remove", str(plan), "--target", "linux").returncode == 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -72,6 +73,13 @@ def files(name: str) -> ModuleType:
 
     """
     return importlib.import_module(f"anabranch.deploy.targets.{choose(name, list(WRITTEN), 'target')}.files")
+
+
+def importer(file: Path) -> ModuleType | None:
+    """The part `imported` of the target whose tables a file has: it reads them as a plan for another target."""
+    modules = (f"anabranch.deploy.targets.{name}.imported" for name in (*TARGETS, *COMPARED))
+    readers = (importlib.import_module(one) for one in modules if _has(one))
+    return next((one for one in readers if one.reads(file)), None)
 
 
 def option_class(name: str, use: str) -> type | None:
