@@ -16,6 +16,7 @@ need iperf3 iperf3
 need openssl openssl
 need eu-stack elfutils
 need unshare util-linux
+need vtysh frr
 need chromium chromium
 # DPDK's libraries, in whose pipeline P4 entries run; packages have the number of the ABI, which is each Debian's own.
 for library in pipeline mempool-ring; do
@@ -26,6 +27,9 @@ done
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     echo "installing Debian packages that tests use:$missing"
     export DEBIAN_FRONTEND=noninteractive
+    # Tests start daemons of their own; a routing daemon of the machine must not begin to route.
+    policy=/usr/sbin/policy-rc.d
+    [ -e $policy ] || { trap 'rm -f /usr/sbin/policy-rc.d' EXIT && printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy; }
     # shellcheck disable=SC2086 # a list of words
     { apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } >/dev/null 2>&1 && exit 0
     echo "that failed; tests that need them are skipped"

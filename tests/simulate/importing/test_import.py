@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from anabranch.deploy.targets.registry import plan_forms
 from anabranch.files.errors import AnabranchError
 from anabranch.simulate.importing import sources
 from anabranch.simulate.importing.bring import FILES, bring
 from anabranch.simulate.runs.load import load
 from support.command import anabranch
+from support.zebra_routes import PLANS
 
 ROOT = Path(__file__).resolve().parents[3]
 TOPOLOGY = """\
@@ -252,17 +252,6 @@ SAMPLES = {
     "`.cm`": {"small.topo": TOPO, "two.cm": "Nodes 4\nConnections 1\n0->3 id 1 start 0 size 10000\n"},
 }
 """Files of each row of the page's table that becomes a scenario."""
-ROUTES = """\
-{"10.1.0.0/24": [{"protocol": "connected", "selected": true, "vrfName": "default", "nexthops": [
-  {"fib": true, "interfaceName": "lo", "active": true}]}],
- "10.1.1.0/24": [{"protocol": "bgp", "selected": true, "vrfName": "default", "nexthops": [
-  {"fib": true, "ip": "fe80::1", "afi": "ipv6", "interfaceName": "spine0", "active": true, "weight": 57},
-  {"fib": true, "ip": "10.9.1.2", "afi": "ipv4", "interfaceName": "spine1", "active": true, "weight": 42}]}],
- "10.1.2.0/24": [{"protocol": "bgp", "selected": true, "vrfName": "default", "nexthops": [
-  {"fib": true, "ip": "10.9.1.2", "afi": "ipv4", "interfaceName": "spine1", "active": true}]}]}
-"""
-PLANS = {"`show ip route json`": ROUTES}
-"""File of each row that becomes a plan."""
 
 
 @pytest.mark.parametrize("row", SAMPLES)
@@ -275,30 +264,6 @@ def test_each_row_of_the_page_is_read(row: str, tmp_path: Path) -> None:
         name for name in SAMPLES[row] if not name.endswith(".conf")
     }
     assert brought.hosts == (2 if row in ("GraphML", "GML", "DOT", "node-link JSON", "`.clab.yml`") else 4)
-
-
-@pytest.mark.parametrize("row", PLANS)
-def test_routes_of_a_daemon_become_a_plan(row: str, tmp_path: Path) -> None:
-    (tmp_path / "routes.json").write_text(PLANS[row])
-    done = anabranch("import", "routes.json", "--into", "ours", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "1 routes of bgp have one path, and no weights; not taken over" in done.stdout
-    assert "1 routes are of other protocols; not taken over" in done.stdout
-    (group,) = plan_forms()["linux"].read(tmp_path / "ours" / "plan.toml").groups
-    assert [str(prefix) for prefix in group.prefixes] == ["10.1.1.0/24"]
-    assert [str(hop) for hop in group.hops] == ["fe80::1 on spine0", "10.9.1.2 on spine1"]
-    assert group.weights == ("57", "42")
-    again = anabranch("import", "routes.json", "--into", "ours", cwd=tmp_path)
-    assert (again.returncode, again.stderr) == (2, "anabranch: error: ours: exists; give a new folder by --into\n")
-    for text, error in (
-        (PLANS[row].replace('"bgp"', '"ospf"'), "routes.json: no route of bgp with several paths among 3; give what"),
-        (PLANS[row].replace("10.1.1.0/24", "10.1.1.7/24"), "routes.json: no routes of zebra: ValueError("),
-        (PLANS[row][:-3], "routes.json:"),
-    ):
-        (tmp_path / "routes.json").write_text(text)
-        bad = anabranch("import", "routes.json", "--into", "other", cwd=tmp_path)
-        assert (bad.returncode, bad.stderr.startswith(f"anabranch: error: {error}")) == (2, True), bad.stderr
-        assert not (tmp_path / "other").exists()
 
 
 def test_the_page_has_these_rows_and_says_how_fabric_file_reads_them() -> None:

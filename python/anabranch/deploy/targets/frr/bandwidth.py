@@ -69,15 +69,15 @@ def predicted(mbps: Sequence[int]) -> list[int]:
 
 def notes(name: str, weights: Sequence[int], mbps: Sequence[int]) -> list[str]:
     """What FRR cannot keep of the weights of a group, for people."""
-    said = []
+    lost = []
     if any(weight and not one for weight, one in zip(weights, mbps, strict=True)) or max(weights) > MBPS_MAX:
-        said.append(f"{name}: weights {short(weights)} become bandwidths of at most {MBPS_MAX} Mbit/s, {short(mbps)}")
+        lost.append(f"{name}: weights {short(weights)} become bandwidths of at most {MBPS_MAX} Mbit/s, {short(mbps)}")
     if not all(weights):
-        said.append(
+        lost.append(
             f"{name}: a path of weight 0 is not announced at all: FRR takes bandwidth 0 for none, and heeds no "
             "bandwidth of the others then"
         )
     total = sum(mbps)
     if any(one and PERCENT * one < total for one in mbps):
-        said.append(f"{name}: a path of less than 1 % gets weight 1, for FRR's weights are whole percents")
-    return said
+        lost.append(f"{name}: a path of less than 1 % gets weight 1, for FRR's weights are whole percents")
+    return lost

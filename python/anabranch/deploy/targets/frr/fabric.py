@@ -41,7 +41,7 @@ class Group:
     """Weights that FRR makes of them."""
 
     @property
-    def wanted(self) -> list[float]:
+    def asked(self) -> list[float]:
         """Share of each path by the weights."""
         return [weight / sum(self.weights) for weight in self.weights]
 
@@ -73,13 +73,13 @@ class Routers:
 
     def announced(self, router: str) -> dict[End, dict[str, int]]:
         """What a router announces by each of its ports: bandwidth in Mbit/s by leaf, 0 where it keeps silent."""
-        told: dict[End, dict[str, int]] = {end: {} for end in self.ends(router)}
-        for end, by_leaf in told.items():
+        announced: dict[End, dict[str, int]] = {end: {} for end in self.ends(router)}
+        for end, by_leaf in announced.items():
             across = self.topology.ends[self.topology.reverse[self.topology.port[end]]]
             for group in self.groups[across.node]:
                 if across in group.ends:
                     by_leaf[group.leaf] = group.mbps[group.ends.index(across)]
-        return told
+        return announced
 
 
 def read(text: str, file: str) -> Routers:

@@ -17,7 +17,7 @@ class Options:
         typer.Option(
             metavar="DIR",
             help="Folder with the sockets of FRR's daemons, as `vtysh --vty_socket` takes it; with a path space NAME "
-            "it is /run/frr/NAME. Default: /run/frr.",
+            "it is /run/frr/NAME.",
         ),
     ] = "/run/frr"
 

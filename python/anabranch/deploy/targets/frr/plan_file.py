@@ -8,9 +8,9 @@ from anabranch.deploy.targets.frr.bandwidth import MBPS_MAX, predicted
 from anabranch.deploy.targets.frr.fabric import Routers
 from anabranch.deploy.targets.plan import group_keys
 from anabranch.deploy.targets.plan.form import PlanForm, plan_settings
-from anabranch.deploy.targets.plan.group_keys import Network, groups_of, refuse_rivals
+from anabranch.deploy.targets.plan.group_keys import Network, groups_of, refuse_missing, refuse_rivals
 from anabranch.files.errors import AnabranchError
-from anabranch.files.settings import REQUIRED, Settings
+from anabranch.files.settings import REQUIRED, Settings, whole
 from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.runs.literal import literal
 
@@ -80,7 +80,7 @@ def _group(settings: Settings) -> AnnouncedPaths:
         name,
         prefixes,
         ports,
-        _mbps(settings, group_keys.weights(settings, len(ports))),
+        _mbps(settings, len(ports)),
         group_keys.error_pct(settings, "The plan is judged by what FRR makes of the bandwidths."),
         "error" in settings,
     )
@@ -88,11 +88,23 @@ def _group(settings: Settings) -> AnnouncedPaths:
     return announced
 
 
-def _mbps(settings: Settings, weights: tuple[str, ...]) -> tuple[int, ...]:
-    for weight in weights:
-        if not weight.isdecimal() or int(weight) > MBPS_MAX:
-            settings.refuse("weights", weight, f"no bandwidth of FRR; give whole Mbit/s from 0 to {MBPS_MAX}")
-    return tuple(map(int, weights))
+def _mbps(settings: Settings, paths: int) -> tuple[int, ...]:
+    def check(given: object) -> tuple[int, ...] | None:
+        listed = [whole(one, 0, MBPS_MAX) for one in given] if isinstance(given, list) else []
+        mbps = tuple(one for one in listed if one is not None)
+        return mbps if len(mbps) == len(listed) == paths and any(mbps) else None
+
+    meaning = "Bandwidth in Mbit/s that the neighbour behind each device announces; 0 where it announces nothing."
+    mbps: tuple[int, ...] | None = settings.take(
+        "weights",
+        None,
+        check,
+        f"give a whole number from 0 to {MBPS_MAX} per path, {paths} of them, not all 0",
+        meaning,
+        otherwise=REQUIRED,
+        values=f"whole numbers up to {MBPS_MAX}, one per path",
+    )
+    return mbps or refuse_missing(settings, "weights", "give the bandwidths, as in weights = [10000, 7500, 5000]")
 
 
 EXAMPLE = """\

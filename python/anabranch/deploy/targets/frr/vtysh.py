@@ -41,8 +41,8 @@ def ask(vty_socket: str, command: str) -> dict[str, Any] | None:
     if NOT_RUNNING in run.stdout + run.stderr:
         return None
     if run.returncode:
-        said = (run.stderr or run.stdout).strip().splitlines()
-        why = said[-1] if said else f"{PROGRAM} ended with status {run.returncode}"
+        answered = (run.stderr or run.stdout).strip().splitlines()
+        why = answered[-1] if answered else f"{PROGRAM} ended with status {run.returncode}"
         hint = "name the folder of the router's sockets, and run as one whom FRR lets in (group frrvty)"
         raise AnabranchError(f"vty-socket: {vty_socket}: {why}; {hint}")
     try:

@@ -49,11 +49,11 @@ class WrittenRouters:
     @property
     def notes(self) -> Sequence[str]:
         """What FRR cannot keep of the weights, each once."""
-        said: dict[str, None] = {}
+        lost: dict[str, None] = {}
         for router, alike in self._alike():
             name = f"{router} to {_leaves(alike)}"
-            said |= dict.fromkeys(notes(name, alike[0].weights, alike[0].mbps))
-        return tuple(said)
+            lost |= dict.fromkeys(notes(name, alike[0].weights, alike[0].mbps))
+        return tuple(lost)
 
     def _alike(self) -> Iterator[tuple[str, list[Group]]]:
         for router in self.routers.topology.switches:
@@ -69,10 +69,10 @@ class WrittenRouters:
                 router,
                 _leaves(alike),
                 short([self.routers.device[end] for end in group.ends]),
-                _percents(group.wanted),
+                _percents(group.asked),
                 short(group.installed),
                 _percents(group.achieved),
-                pct(mape(group.wanted, group.achieved)),
+                pct(mape(group.asked, group.achieved)),
             )
 
     def _group(self, group: Group) -> dict[str, Any]:
@@ -82,9 +82,9 @@ class WrittenRouters:
             "weights": list(group.weights),
             "bandwidth_mbps": list(group.mbps),
             "installed": list(group.installed),
-            "wanted": group.wanted,
+            "asked": group.asked,
             "achieved": group.achieved,
-            "mape_pct": mape(group.wanted, group.achieved),
+            "mape_pct": mape(group.asked, group.achieved),
         }
 
 

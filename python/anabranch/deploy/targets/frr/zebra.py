@@ -77,7 +77,7 @@ def paths(answer: Mapping[str, Any], known: Mapping[Prefix, ZebraRoute]) -> dict
         known: zebra's routes, which say by which device a next hop is reached.
 
     """
-    found: dict[Prefix, dict[str, int]] = {}
+    by_prefix: dict[Prefix, dict[str, int]] = {}
     for text, entries in answer.get("routes", {}).items():
         prefix = ip_network(text)
         listed = entries.get("paths", []) if isinstance(entries, Mapping) else entries
@@ -92,8 +92,8 @@ def paths(answer: Mapping[str, Any], known: Mapping[Prefix, ZebraRoute]) -> dict
             name = _device(one, device)
             by_device[name] = by_device.get(name, 0) + (int(match[1]) if match else 0)
         if by_device:
-            found[prefix] = by_device
-    return found
+            by_prefix[prefix] = by_device
+    return by_prefix
 
 
 def _hops(entry: Mapping[str, Any]) -> Iterator[NextHop]:
