@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,6 +25,7 @@ from support.needs import brings
 from support.waiting import wait
 
 DAEMONS = Path("/usr/lib/frr")
+DEFAULT_SOCKETS = "/run/frr"
 FORWARDING = {
     "net/ipv4/ip_forward": "1",
     "net/ipv6/conf/all/forwarding": "1",
@@ -81,10 +81,15 @@ class Router:
         given = [word for command in commands for word in ("-c", command)]
         return run("vtysh", "--vty_socket", str(self.sockets), *given)
 
-    def answer(self, command: str) -> dict[str, Any]:
-        """What a command answers in JSON."""
-        answer: dict[str, Any] = json.loads(self.vtysh(command))
-        return answer
+    def shell(self, script: str, folder: Path) -> str:
+        """What a script prints that runs on this router, with FRR's sockets where they are by default."""
+        where = f"mkdir -p {DEFAULT_SOCKETS} && mount --bind {self.sockets} {DEFAULT_SOCKETS}\n"
+        inside_of = ("ip", "netns", "exec", self.namespace, "unshare", "--mount", "bash", "-e", "-c", where + script)
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "COLUMNS": "100"}
+        done = subprocess.run(inside_of, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
 
     def split(self, prefix: str) -> dict[str, int]:
         """Weight by device of the kernel's best route of a prefix; empty without one."""

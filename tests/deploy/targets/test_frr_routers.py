@@ -20,7 +20,9 @@ from support.command import Run, anabranch
 from support.frr_routers import Router, each, routers
 from support.waiting import wait
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "bgp.toml"
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples" / "bgp.toml"
+PAGE = ROOT / "docs" / "deploy-frr.md"
 TO_LEAF1 = ("10.1.1.0/24", "fd00:2::/64")
 FLOWS = 3000
 LINKS = [(leaf, f"spine{number}") for leaf in ("leaf0", "leaf1") for number in range(3)]
@@ -103,6 +105,17 @@ def test_the_kernel_splits_as_the_plan_says_before(world: World) -> None:
     assert [one["name"] for one in document["groups"]] == ["leaf1 (IPv4)", "leaf1 (IPv6)"]
     assert all(one["total"] >= 20_000 for one in document["groups"])
     assert "too few to count" in document["warnings"][0]
+
+
+def test_the_page_does_what_it_says(world: World, tmp_path: Path) -> None:
+    """Its commands on leaf0, whose sockets are then where FRR has them by itself."""
+    (tmp_path / "examples").symlink_to(EXAMPLE.parent)
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    assert {language for language, _ in blocks} == {"sh", "text"}
+    script = "".join(text for language, text in blocks if language == "sh")
+    printed = " ".join(world.leaf0.shell(script, tmp_path).split())
+    for line in "".join(text for language, text in blocks if language == "text").splitlines():
+        assert " ".join(line.split()) in printed
 
 
 def test_packets_are_counted(world: World) -> None:

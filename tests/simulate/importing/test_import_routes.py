@@ -16,8 +16,8 @@ def test_routes_of_a_daemon_become_a_plan(row: str, tmp_path: Path) -> None:
     (tmp_path / "routes.json").write_text(PLANS[row])
     done = anabranch("import", "routes.json", "--into", "ours", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "1 routes of bgp have one path, and no weights; not taken over" in done.stdout
-    assert "1 routes are of other protocols; not taken over" in done.stdout
+    assert "1 route of bgp with one path, and no weights: not taken over" in done.stdout
+    assert "1 route of other protocols: not taken over" in done.stdout
     (group,) = plan_forms()["linux"].read(tmp_path / "ours" / "plan.toml").groups
     assert [str(prefix) for prefix in group.prefixes] == ["10.1.1.0/24"]
     assert [str(hop) for hop in group.hops] == ["fe80::1 on spine0", "10.9.1.2 on spine1"]

@@ -69,6 +69,6 @@ def _lost(observed: Observed, prefix: Prefix) -> Iterator[str]:
     route = observed.zebra.get(prefix)
     for hop in route.hops if route is not None else ():
         if hop.is_recursive:
-            yield f"{prefix}: next hop {hop.gateway} is recursive, where FRR loses weights (frr#16235)"
+            yield f"{prefix}: next hop {hop.gateway} is recursive, where weights are lost (frr#16235, frr#22564)"
         if hop.vrf:
-            yield f"{prefix}: next hop {hop.gateway} is in VRF {hop.vrf}, where weights are lost (frr#19161, frr#22564)"
+            yield f"{prefix}: next hop {hop.gateway} is in VRF {hop.vrf}, where weights are lost (frr#19161)"

@@ -43,8 +43,7 @@ class ImportedPlan:
     @property
     def facts(self) -> str:
         """What it is, in a few words."""
-        groups = "1 group" if self.groups == 1 else f"{count(self.groups)} groups"
-        return f"{groups}, {count(self.destinations)} destinations"
+        return f"{_counted(self.groups, 'group')}, {_counted(self.destinations, 'destination')}"
 
     @property
     def next_command(self) -> str:
@@ -103,9 +102,13 @@ def _lines(path: Path, by_split: dict[tuple[int, tuple[NextHop, ...]], list[Pref
 
 def _warnings(path: Path, listed: Sequence[ZebraRoute], split: Sequence[ZebraRoute]) -> Iterator[str]:
     if single := sum(route.protocol == PROTOCOL for route in listed) - len(split):
-        yield f"{path}: {count(single)} routes of bgp have one path, and no weights; not taken over"
+        yield f"{path}: {_counted(single, 'route')} of bgp with one path, and no weights: not taken over"
     if others := sum(route.protocol != PROTOCOL for route in listed):
-        yield f"{path}: {count(others)} routes are of other protocols; not taken over"
+        yield f"{path}: {_counted(others, 'route')} of other protocols: not taken over"
     for route in split:
         if any(hop.vrf for hop in route.hops):
             yield f"{path}: {route.prefix}: a next hop is in another VRF, which a plan does not say"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
