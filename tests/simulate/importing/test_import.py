@@ -15,6 +15,7 @@ from anabranch.simulate.importing import sources
 from anabranch.simulate.importing.bring import FILES, bring
 from anabranch.simulate.runs.load import load
 from support.command import anabranch
+from support.zebra_routes import PLANS
 
 ROOT = Path(__file__).resolve().parents[3]
 TOPOLOGY = """\
@@ -250,7 +251,7 @@ SAMPLES = {
     },
     "`.cm`": {"small.topo": TOPO, "two.cm": "Nodes 4\nConnections 1\n0->3 id 1 start 0 size 10000\n"},
 }
-"""Files of each row of the page's table."""
+"""Files of each row of the page's table that becomes a scenario."""
 
 
 @pytest.mark.parametrize("row", SAMPLES)
@@ -269,7 +270,7 @@ def test_the_page_has_these_rows_and_says_how_fabric_file_reads_them() -> None:
     page = (ROOT / "docs" / "bring-your-own.md").read_text()
     rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| ")][1:]
     rows = [row for row in rows if "anabranch import" in row[2]]
-    assert [row[0].strip() for row in rows] == list(SAMPLES)
+    assert [row[0].strip() for row in rows] == [*SAMPLES, *PLANS]
     kinds = {word for row in rows for word in re.findall(r'fabric\.kind = "([\w-]+)"', row[2])}
     assert kinds == set(FILES)
 

@@ -11,8 +11,13 @@ fn every_example_is_a_scenario_with_flows() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         // Studies, plans of a switch and the controller's fabrics are not scenarios, and captures are no text.
-        let other =
-            ["`anabranch sweep ", "anabranch apply ", "`anabranch control`", "anabranch plan --target p4 "];
+        let other = [
+            "`anabranch sweep ",
+            "anabranch apply ",
+            "`anabranch control`",
+            "anabranch plan --target p4 ",
+            "anabranch plan --target frr ",
+        ];
         if path.extension().is_none_or(|kind| kind != "toml") || other.iter().any(|verb| text.contains(verb))
         {
             continue;

@@ -7,21 +7,21 @@ from typing import Annotated
 import typer
 
 from anabranch.cli import DEPLOY, Json
-from anabranch.deploy.targets.plan.options import REACH, PlanPath, TargetName, TargetOptions, with_options
-from anabranch.deploy.targets.registry import DEFAULT, target
+from anabranch.deploy.targets.plan.options import COMPARE, ComparedName, PlanPath, TargetOptions, with_options
+from anabranch.deploy.targets.registry import COMPARED, DEFAULT, compared
 
 STATUS_WRONG, STATUS_UNSURE = 1, 3
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command(rich_help_panel=DEPLOY)(with_options(options=REACH)(verify))
+    app.command(rich_help_panel=DEPLOY)(with_options(options=COMPARE)(verify))
 
 
 def verify(
     *,
     plan: PlanPath,
-    target_name: TargetName = DEFAULT,
+    target_name: ComparedName = DEFAULT,
     options: TargetOptions,
     seconds: Annotated[
         float, typer.Option(metavar="S", help="The duration of the measurement, in seconds.", min=0.01, max=86400)
@@ -43,13 +43,13 @@ def verify(
 
     own = options.of(target_name)
     with waiting(seconds):
-        verification = verbs.verify(target(target_name), plan, own, seconds=seconds, connections=connections)
+        verification = verbs.verify(compared(target_name), plan, own, seconds=seconds, connections=connections)
     if json is not None:
         from anabranch.deploy.targets.plan.record import verified
         from anabranch.files.terminal.json_document import write_json
 
         write_json(json, verified(verification, target_name, plan))
     if json != "-":
-        show_verified(verification, terminal())
+        show_verified(verification, terminal(), compared_only=target_name in COMPARED)
     if verification.verdict is not Verdict.RIGHT:
         raise typer.Exit(STATUS_WRONG if verification.verdict is Verdict.WRONG else STATUS_UNSURE)

@@ -10,6 +10,7 @@ from anabranch.deploy.control.fabric import FabricFile, Network
 from anabranch.deploy.control.forwarding import Forwarding, OwnHost, Towards
 from anabranch.deploy.control.policy import PlannedGroup, PlannedMember, SwitchPlan, View
 from anabranch.deploy.control.switch_kind import kind_of
+from anabranch.deploy.control.topology import Topology
 
 Members = tuple[tuple[int, int], ...]
 """(port, weight) of each way out."""
@@ -44,14 +45,17 @@ class Rules:
         self._plans: dict[str, tuple[Mapping[str, Members], Mapping[int, int], SwitchPlan]] = {}
         """Each switch's, with what it was made of: the weights, and the switch's numbers of its ports."""
         ports = len(self._topology.ends)
-        built = Weigher(file, by_capacity=False).weigh([True] * ports, self._topology.rate_bps)
+        built = Weigher(file.topology, by_capacity=False).weigh([True] * ports, self._topology.rate_bps)
         self._paths = {
             (switch, leaf): tuple(port for port, _ in members)
             for switch, towards in built.items()
             for leaf, members in towards.items()
         }
         """The ports that are paths in the fabric as built: a path keeps its number when others die."""
-        self._networks = {leaf: self._behind(leaf) for leaf in self._topology.leaf_index}
+        self._networks = {
+            leaf: networks_behind(self._topology, leaf, file.prefixes, file.addresses)
+            for leaf in self._topology.leaf_index
+        }
 
     def plan(self, view: View, weights: Weights) -> dict[str, SwitchPlan]:
         """The plan of every switch that was reached.
@@ -132,21 +136,27 @@ class Rules:
         ends = self._topology.ends
         return [number for port, number in numbers.items() if not self._topology.is_host(ends[port].neighbour)]
 
-    def _behind(self, leaf: str) -> list[Network]:
-        """Networks behind a leaf: its prefixes, and addresses of its hosts outside of them."""
-        networks = list(self._file.prefixes.get(leaf, ()))
-        for port in self._topology.ports_of[leaf]:
-            for address in self._file.addresses.get(self._topology.ends[port].neighbour, ()):
-                if not any(address.network_address in network for network in networks):
-                    networks.append(address)
-        return networks
+
+def networks_behind(
+    topology: Topology,
+    leaf: str,
+    prefixes: Mapping[str, Sequence[Network]],
+    addresses: Mapping[str, Sequence[Network]],
+) -> list[Network]:
+    """Networks behind a leaf: its prefixes, and addresses of its hosts outside of them."""
+    networks = list(prefixes.get(leaf, ()))
+    for port in topology.ports_of[leaf]:
+        for address in addresses.get(topology.ends[port].neighbour, ()):
+            if not any(address.network_address in network for network in networks):
+                networks.append(address)
+    return networks
 
 
 class Weigher:
     """The ways of every switch towards every leaf, with weights: equal, or WCMP's from the capacity behind each."""
 
-    def __init__(self, file: FabricFile, *, by_capacity: bool) -> None:
-        self._topology = file.topology
+    def __init__(self, topology: Topology, *, by_capacity: bool) -> None:
+        self._topology = topology
         self._by_capacity = by_capacity
         self._rows: dict[int, list[tuple[list[int], list[tuple[int, int]]]]] = {}
         self._weights: dict[int, Mapping[str, Members]] = {}

@@ -76,6 +76,15 @@ def devices(connection: Connection) -> list[Device]:
     return links
 
 
+def sent_packets(connection: Connection) -> dict[str, int]:
+    """Packets that each device of the namespace has sent, by its name."""
+    sent = {}
+    for message in connection.dump(ifinfmsg(), RTM_GETLINK):
+        counters = message.get_attr("IFLA_STATS64") or message.get_attr("IFLA_STATS")
+        sent[str(message.get_attr("IFLA_IFNAME"))] = int(counters["tx_packets"])
+    return sent
+
+
 def nexthops(connection: Connection, known: Iterable[Device]) -> tuple[list[Nexthop], list[NexthopGroup]]:
     """All single nexthops by a device and those that drop, and all groups; nexthops of bridges are left out."""
     names = {device.index: device.name for device in known}
@@ -101,11 +110,11 @@ def routes(connection: Connection, protocol: int = 0) -> list[Route]:
     for version in FAMILIES:
         asked = rtmsg()
         asked["family"], asked["protocol"] = FAMILIES[version], protocol
-        entries += [_route_of(data, version) for data in connection.dump_bytes(asked, RTM_GETROUTE)]
+        entries += [route_of(data, version) for data in connection.dump_bytes(asked, RTM_GETROUTE)]
     return [route for route in entries if protocol in (0, route.protocol)]
 
 
-def _route_of(data: bytes, version: int) -> Route:
+def route_of(data: bytes, version: int) -> Route:
     """A route from its message; by hand, for a router has hundreds of thousands of them."""
     _, length, _, _, table, protocol, *_ = ROUTE.unpack_from(data, HEADER.size)
     destination, metric, nexthop_id = bytes(4 if version == 4 else 16), 0, 0

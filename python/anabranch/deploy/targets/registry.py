@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import choose
 
 if TYPE_CHECKING:
@@ -18,8 +20,10 @@ TARGETS = ("ovs", "linux", "ebpf", "table")
 """Folders of this package, in the order in which people are shown them."""
 DEFAULT = TARGETS[0]
 """Taken where the command line names none."""
-WRITTEN = ("p4", "srv6")
-"""Folders of targets that only files are written for: they have the part `files` and no other."""
+WRITTEN = ("p4", "srv6", "frr")
+"""Folders of targets that files are written for, by their part `files`, and that nothing here changes."""
+COMPARED = ("frr",)
+"""Those of them that `diff` and `verify` compare with a plan, by their part `check`."""
 
 
 def target(name: str) -> Target[Any, Any, Any]:
@@ -29,8 +33,24 @@ def target(name: str) -> Target[Any, Any, Any]:
         AnabranchError: the name is unknown.
 
     """
+    if name in COMPARED:
+        problem = "only compared with a plan, by diff and verify; its own tools change it"
+        raise AnabranchError(f"target: {name}: {problem}, or give {listed()}")
     chosen = choose(name, list(TARGETS), "target")
     return cast("Target[Any, Any, Any]", importlib.import_module(f"anabranch.deploy.targets.{chosen}.target").TARGET)
+
+
+def compared(name: str) -> Target[Any, Any, Any]:
+    """The target of a name, for verbs that change nothing.
+
+    Raises:
+        AnabranchError: the name is unknown.
+
+    """
+    if name not in COMPARED:
+        choose(name, [*TARGETS, *COMPARED], "target")
+        return target(name)
+    return cast("Target[Any, Any, Any]", importlib.import_module(f"anabranch.deploy.targets.{name}.check").TARGET)
 
 
 def sessions() -> list[ModuleType]:
@@ -40,8 +60,8 @@ def sessions() -> list[ModuleType]:
 
 
 def plan_forms() -> dict[str, PlanForm[Any]]:
-    """`FORM` of the module `plan_file` of each target that a plan can be put into, by the target's name."""
-    modules = {name: f"anabranch.deploy.targets.{name}.plan_file" for name in TARGETS}
+    """`FORM` of the module `plan_file` of each target that has plans, by the target's name."""
+    modules = {name: f"anabranch.deploy.targets.{name}.plan_file" for name in (*TARGETS, *COMPARED)}
     return {name: importlib.import_module(one).FORM for name, one in modules.items() if _has(one)}
 
 
@@ -55,10 +75,18 @@ def files(name: str) -> ModuleType:
     return importlib.import_module(f"anabranch.deploy.targets.{choose(name, list(WRITTEN), 'target')}.files")
 
 
+def importer(file: Path) -> ModuleType | None:
+    """The part `imported` of the target whose tables a file has: it reads them as a plan for another target."""
+    modules = (f"anabranch.deploy.targets.{name}.imported" for name in (*TARGETS, *COMPARED))
+    readers = (importlib.import_module(one) for one in modules if _has(one))
+    return next((one for one in readers if one.reads(file)), None)
+
+
 def option_class(name: str, use: str) -> type | None:
     """The options that a target adds to a use of the command line (`plan.options`), or `None`."""
     module = f"anabranch.deploy.targets.{name}.options"
-    return cast("type | None", importlib.import_module(module).OPTIONS.get(use)) if _has(module) else None
+    options = importlib.import_module(module).OPTIONS if _has(module) else {}
+    return cast("type | None", options.get(use))
 
 
 def listed(names: Sequence[str] = TARGETS) -> str:

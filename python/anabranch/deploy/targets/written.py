@@ -5,9 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from anabranch.files.errors import AnabranchError
+from anabranch.files.units import count
+
+PORTS_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class WrittenTable:
+    """What was written, for people."""
+
+    title: str
+    columns: Sequence[tuple[str, bool]]
+    """Header of each column, and whether it holds numbers."""
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+    """What the reader should know."""
+
+
+class WrittenFiles(Protocol):
+    """Files written for the switches of a fabric."""
+
+    @property
+    def folder(self) -> str:
+        """The folder that has them."""
+        ...
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Everything but the folder's name, as plain data."""
+        ...
+
+    @property
+    def table(self) -> WrittenTable:
+        """What each switch has."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -23,7 +57,7 @@ class WrittenSwitch:
 
 @dataclass(frozen=True)
 class Written:
-    """Files written for the switches of a fabric, and notes for the reader."""
+    """Lists of next hops, written for the switches of a fabric (`WrittenFiles`)."""
 
     balance: str
     """Load balancer whose lists the switches follow."""
@@ -47,6 +81,18 @@ class Written:
                 for switch in self.switches
             ],
         }
+
+    @property
+    def table(self) -> WrittenTable:
+        """Each switch with its ports, the pairs of leaves that send through it, and the turns of their lists."""
+        title = f"{self.folder}: {count(len(self.switches))} switches, lists of {self.balance}"
+        rows = []
+        for switch in self.switches:
+            ports = [f"{number}: {neighbour}" for neighbour, number in switch.ports.items()]
+            more = f", {count(len(ports) - PORTS_SHOWN)} more" if len(ports) > PORTS_SHOWN else ""
+            turns = sum(map(len, switch.lists.values()))
+            rows.append((switch.name, ", ".join(ports[:PORTS_SHOWN]) + more, count(len(switch.lists)), count(turns)))
+        return WrittenTable(title, (("switch", False), ("ports", False), ("pairs", True), ("turns", True)), rows)
 
 
 def refuse_foreign(folder: Path, record: str) -> None:

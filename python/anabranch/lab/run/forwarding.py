@@ -25,7 +25,7 @@ class Switches(ABC):
         """How switches split, for people."""
         self.file: FabricFile = parse(lab.fabric_file.read_text(encoding="utf-8"), str(lab.fabric_file))
         self._asked = asked
-        self._weigher = Weigher(self.file, by_capacity=asked == "capacity")
+        self._weigher = Weigher(self.file.topology, by_capacity=asked == "capacity")
         self.rate_bps = list(self.file.topology.rate_bps)
         """By port of the topology; change it and `install`."""
         self.up = [True] * len(self.rate_bps)

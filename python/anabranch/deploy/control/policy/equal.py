@@ -13,7 +13,7 @@ class Weighed(Policy):
     """Weights from the links that are up and, `by_capacity`, from their rates."""
 
     def __init__(self, file: FabricFile, *, by_capacity: bool) -> None:
-        self._weigher = Weigher(file, by_capacity=by_capacity)
+        self._weigher = Weigher(file.topology, by_capacity=by_capacity)
         self._rules = Rules(file)
 
     def plan(self, view: View) -> Mapping[str, SwitchPlan]:

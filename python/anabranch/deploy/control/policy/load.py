@@ -48,7 +48,7 @@ class Load(Policy):
         self._threshold = threshold
         self._floor = floor
         self._rules = Rules(file)
-        self._by_rate, self._by_residual = (Weigher(file, by_capacity=True) for _ in range(2))
+        self._by_rate, self._by_residual = (Weigher(file.topology, by_capacity=True) for _ in range(2))
         self._groups: dict[Pair, _Group] = {}
         self._measurements = 0
 

@@ -19,6 +19,8 @@ from anabranch.files.errors import AnabranchError
 
 REACH = "reach"
 """The use of `apply`, `diff`, `verify` and `remove`: where the target is."""
+COMPARE = "compare"
+"""The use of `diff` and `verify` for targets that no verb changes; the others have `REACH` there."""
 FORECAST = "forecast"
 """The use of `plan`: which version and numbers are meant."""
 EXPLAIN = "explain"
@@ -32,6 +34,11 @@ def target_names(incomplete: str) -> list[str]:
     return [name for name in registry.TARGETS if name.startswith(incomplete)]
 
 
+def compared_names(incomplete: str) -> list[str]:
+    """Targets that can be compared whose names begin so, for completion."""
+    return [name for name in (*registry.TARGETS, *registry.COMPARED) if name.startswith(incomplete)]
+
+
 PlanPath = Annotated[
     str, typer.Argument(metavar="PLAN.TOML", help="The plan file: which packets go over which ports in which shares.")
 ]
@@ -42,6 +49,15 @@ TargetName = Annotated[
         metavar="NAME",
         help=f"The target that the plan is for: {registry.listed()}.",
         autocompletion=target_names,
+    ),
+]
+ComparedName = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        help=f"The target that the plan is for: {registry.listed((*registry.TARGETS, *registry.COMPARED))}.",
+        autocompletion=compared_names,
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
@@ -67,10 +83,10 @@ class TargetOptions:
 
         """
         if strict:
-            for other in registry.TARGETS:
+            for other in _with(self.use):
                 if other != name:
                     self._refuse_given(other, f"with --target {name} leave it out", name)
-        kind = registry.option_class(name, self.use)
+        kind = _options(name, self.use)
         if kind is None:
             return None
         return kind(**{field.name: self.given[field.name] for field in fields(kind) if field.name in self.given})
@@ -83,21 +99,21 @@ class TargetOptions:
             values: whether the error also has the value.
 
         """
-        for name in registry.TARGETS:
+        for name in _with(self.use):
             for option, value in self._given_of(name):
                 given = f"{option}: {value}" if values else option
                 raise AnabranchError(f"{given}: not used {problem.format(target=name)}")
 
     def _refuse_given(self, other: str, hint: str, name: str) -> None:
-        own = registry.option_class(name, self.use)
+        own = _options(name, self.use)
         names = {field.name.replace("_", "-") for field in fields(own)} if own is not None else set()
         for option, value in self._given_of(other):
             if option not in names:
-                raise AnabranchError(f"{option}: {value}: of {registry.target(other).descriptor.title}; {hint}")
+                raise AnabranchError(f"{option}: {value}: of {registry.compared(other).descriptor.title}; {hint}")
 
     def _given_of(self, name: str) -> list[tuple[str, str]]:
         """Option and value of all that is not as if nobody had given it."""
-        kind = registry.option_class(name, self.use)
+        kind = _options(name, self.use)
         given = []
         for field in fields(kind) if kind is not None else ():
             value = self.given.get(field.name, field.default)
@@ -138,8 +154,18 @@ def with_options(**uses: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 def _parameters(use: str) -> list[Parameter]:
     parameters: dict[str, Parameter] = {}
-    for name in registry.TARGETS:
-        kind = registry.option_class(name, use)
+    for name in _with(use):
+        kind = _options(name, use)
         for parameter in signature(kind, eval_str=True).parameters.values() if kind is not None else ():
             parameters.setdefault(parameter.name, parameter.replace(kind=Parameter.KEYWORD_ONLY))
     return list(parameters.values())
+
+
+def _with(use: str) -> tuple[str, ...]:
+    """Targets that a use is for."""
+    return (*registry.TARGETS, *registry.COMPARED) if use == COMPARE else registry.TARGETS
+
+
+def _options(name: str, use: str) -> type | None:
+    """The options of a target for a use."""
+    return registry.option_class(name, REACH if use == COMPARE and name in registry.TARGETS else use)

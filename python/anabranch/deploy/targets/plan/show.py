@@ -23,11 +23,15 @@ VERDICT_STYLES = {Verdict.RIGHT: "green", Verdict.WRONG: "red", Verdict.UNSURE: 
 PROGRESS_FROM_S, END_TIMEOUT_S = 2.0, 5.0
 
 
-def show(outcome: Outcome, dry_run: bool, console: Console) -> None:
-    """Prints changes, what the operator should know, and where it ends."""
+def show(outcome: Outcome, dry_run: bool, console: Console, *, compared_only: bool = False) -> None:
+    """Prints changes, what the operator should know, and where it ends; differences, where nothing here changes it."""
     _lines(outcome.lines, console)
     _warnings(outcome.warnings, console)
     plural = "" if outcome.changes == 1 else "s"
+    if compared_only:
+        differences = f"{outcome.changes} difference{plural}" if outcome.changes else "no difference"
+        console.print(f"{differences} in {outcome.summary}", markup=False)
+        return
     if not outcome.changes:
         none_words = "nothing to do; this owner has"
     elif dry_run:
@@ -45,12 +49,13 @@ def show_stale(outcome: Outcome, console: Console) -> None:
         console.print("nothing to do: nothing is left of network namespaces that have ended")
 
 
-def show_verified(verification: Verified, console: Console) -> None:
+def show_verified(verification: Verified, console: Console, *, compared_only: bool = False) -> None:
     """Prints what differs, or the split of every group by path."""
     _lines(verification.lines, console)
     _warnings(verification.warnings, console)
     if verification.lines:
-        console.print("the switch does not hold the plan; anabranch apply puts it there", style="red")
+        hint = "" if compared_only else "; anabranch apply puts it there"
+        console.print(f"the switch does not hold the plan{hint}", style="red")
         return
     for group in verification.groups:
         _group(group, verification.seconds, console)
