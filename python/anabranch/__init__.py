@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from anabranch.simulate.study.open import open  # noqa: A004
     from anabranch.simulate.study.outcome import StudyOutcome
     from anabranch.split.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
+    from anabranch.split.tolerance.judge import Judgement, judge
+    from anabranch.split.tolerance.tolerance import Tolerance
     from anabranch.split.trace import Carried, Trace, generate_trace, generators, read_trace
     from anabranch.split.tuples import FIVE_TUPLE, five_tuples, flow_keys
 
@@ -39,6 +41,7 @@ __all__ = [
     "Environment",
     "Hash",
     "Interference",
+    "Judgement",
     "LoadBalancer",
     "Run",
     "Scenario",
@@ -47,6 +50,7 @@ __all__ = [
     "Study",
     "StudyOutcome",
     "Technique",
+    "Tolerance",
     "Trace",
     "Weight",
     "__version__",
@@ -57,6 +61,7 @@ __all__ = [
     "generators",
     "hashes",
     "interference",
+    "judge",
     "open",
     "read_trace",
     "run",
@@ -82,6 +87,8 @@ _MODULES = {
     "simulate.study.conduct": ("sweep",),
     "simulate.study.open": ("open",),
     "simulate.study.outcome": ("StudyOutcome",),
+    "split.tolerance.judge": ("Judgement", "judge"),
+    "split.tolerance.tolerance": ("Tolerance",),
     "split.trace": ("Carried", "Trace", "generate_trace", "generators", "read_trace"),
     "split.tuples": ("FIVE_TUPLE", "five_tuples", "flow_keys"),
 }

@@ -76,7 +76,7 @@ NAMED = {
 
 HASHED = '[routing]\nhash = { algorithm = "crc32" }\n[transport]\nkind = "roce"\n'
 GML = "graph [ node [ id 0 ] node [ id 1 ] node [ id 2 ] edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
-WITHOUT_TABLE = {"lab down", "lab up", "mark", "paths", "report", "schema", "schemes new", "trace"}
+WITHOUT_TABLE = {"confirm", "lab down", "lab up", "mark", "paths", "report", "schema", "schemes new", "trace"}
 """Verbs that write files, lines about what they did, or nothing."""
 
 World = Callable[[Path], AbstractContextManager[list[str]]]
@@ -172,6 +172,7 @@ DOCUMENTS = {
     "split": Document("techniques", "got_connections", ("--generate", "datacenter:2000", "--weights", "4,3,2")),
     "split hashes": Document("hashes", "lost_pct", ("--generate", "datacenter:2000")),
     "sweep": Document("summary", "slowdown_mean", ("study.toml",)),
+    "tolerance": Document("members", "least", ("--members", "8", "--flows", "1000")),
     "verify": Document("groups", "paths", ("plan.toml", "--seconds", "0.01"), bridge),
 }
 

@@ -1,4 +1,4 @@
-"""`verify` takes one right split of a thousand for wrong (`deploy.verification.LEVEL`): what tests make of that."""
+"""`verify` takes one right split of a thousand for wrong (`tolerance.chance.FALSE_ALARMS`): what tests make of it."""
 
 from __future__ import annotations
 

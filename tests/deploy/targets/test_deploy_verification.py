@@ -12,6 +12,7 @@ from rich.console import Console
 
 from anabranch.deploy.targets.plan.show import show_verified
 from anabranch.deploy.targets.plan.verification import SURE_PCT, Measured, Verdict, Verified
+from anabranch.split.tolerance.chance import FALSE_ALARMS
 
 PLANNED = (4 / 9, 3 / 9, 2 / 9)
 ASKED_FOR = Measured("a", "hash-gravity", ("p1", "p2", "p3"), (True,) * 3, PLANNED, PLANNED, (0, 0, 0), 1.0)
@@ -49,8 +50,7 @@ def test_without_connections_only_a_near_split_is_right() -> None:
     assert far.judged[0] is Verdict.UNSURE
     # Chance alone puts so many connections this far off, and not many more.
     explained = far.explained_by
-    assert far.mape_pct is not None
-    assert far.chance_pct(explained) >= far.mape_pct > far.chance_pct(2 * explained)
+    assert far.chance(explained) >= FALSE_ALARMS > far.chance(2 * explained)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ SECTIONS = {
     "Studies": ("compare", "Comparison", "Study", "sweep", "StudyOutcome"),
     "Load balancers": ("schemes", "LoadBalancer", "Scheme", "Environment"),
     "Split": ("Splitter", "techniques", "Technique", "Weight"),
+    "Acceptance of a split": ("Tolerance", "judge", "Judgement"),
     "Connections and traces": (
         "five_tuples", "flow_keys", "FIVE_TUPLE", "hashes", "Hash",
         "read_trace", "generate_trace", "generators", "Trace", "Carried",

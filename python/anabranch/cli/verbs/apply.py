@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
@@ -10,6 +11,9 @@ from anabranch.cli import DEPLOY, Json
 from anabranch.deploy.targets.plan.options import REACH, DryRun, PlanPath, TargetName, TargetOptions, with_options
 from anabranch.deploy.targets.registry import DEFAULT, target
 from anabranch.files.errors import AnabranchError
+
+UNITS_S = {"s": 1, "min": 60, "h": 3600}
+CONFIRM_MOST_S = 7 * 24 * 3600
 
 
 def register(app: typer.Typer) -> None:
@@ -37,6 +41,14 @@ def apply(
             "the plan.",
         ),
     ] = False,
+    confirm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Go back to what was there after this time, as in `60s` or `5min`, unless `anabranch confirm` comes "
+            "first.",
+        ),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Make a switch hold a plan, all of it or nothing.
@@ -54,8 +66,11 @@ def apply(
         raise AnabranchError("follow: with --dry-run there is nothing to follow; leave one of them out")
     if wait and dry_run:
         raise AnabranchError("wait: with --dry-run there is nothing to wait for; leave one of them out")
+    if confirm is not None and (follow or dry_run):
+        raise AnabranchError("confirm: with --follow or --dry-run there is nothing to go back from; leave one out")
+    confirm_s = None if confirm is None else _seconds(confirm)
     own = options.of(target_name)
-    outcome = verbs.apply(chosen, plan, own, dry_run=dry_run, waits=wait)
+    outcome = verbs.apply(chosen, plan, own, dry_run=dry_run, waits=wait, confirm_s=confirm_s)
     if json is not None:
         from anabranch.deploy.targets.plan.record import changes
         from anabranch.files.terminal.json_document import write_json
@@ -65,3 +80,12 @@ def apply(
         show(outcome, dry_run, terminal())
     if follow and chosen.descriptor.follow is not None:
         chosen.descriptor.follow(plan, own, terminal(json))
+
+
+def _seconds(text: str) -> float:
+    """A duration of the command line in seconds."""
+    match = re.fullmatch(r"(\d{1,7}(?:\.\d{1,3})?) ?(s|min|h)", text.strip(), re.ASCII)
+    seconds = float(match[1]) * UNITS_S[match[2]] if match else 0.0
+    if not 0 < seconds <= CONFIRM_MOST_S:
+        raise AnabranchError(f"confirm: {text}: not a duration up to a week; write it as in 60s, 5min or 1h")
+    return seconds

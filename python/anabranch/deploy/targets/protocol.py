@@ -1,6 +1,6 @@
-"""The protocol of targets: eight parts, which the verbs, the controller and the lab are written against.
+"""The protocol of targets: nine parts, which the verbs, the controller and the lab are written against.
 
-Five are methods of `Target`; `follow` is a function of its descriptor. `session`, a folder of the target, is what the
+Six are methods of `Target`; `follow` is a function of its descriptor. `session`, a folder of the target, is what the
 controller takes (`control.switch_kind`); `lab` stands in `lab/switches/NAME` (`lab.fabric.switching`).
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anabranch.deploy.targets.plan.recipe import Forecast
     from anabranch.deploy.targets.plan.verification import Measured
 
-PARTS = ("predict", "desired", "observe", "change", "verify", "follow", "session", "lab")
+PARTS = ("predict", "desired", "observe", "change", "restore", "verify", "follow", "session", "lab")
 """Parts that a target may lack."""
 
 
@@ -153,6 +153,17 @@ class Target(ABC, Generic[PlanT, ObservedT, DesiredT]):
 
         """
         self.refuse("change")
+
+    def scope(self, plan: PlanT, observed: ObservedT) -> str:
+        """The part of the target that is the plan's, in words: the same for two plans of one owner (`restore.py`)."""
+        self.refuse("restore")
+
+    def restore(self, observed: ObservedT) -> DesiredT | None:
+        """The desired state that brings back an observed one, as a value that can be pickled (`restore.py`).
+
+        None where nothing of the plan's is there.
+        """
+        self.refuse("restore")
 
     def verify(
         self, plan: PlanT, observed: ObservedT, desired: DesiredT, seconds: float, connections: int | None

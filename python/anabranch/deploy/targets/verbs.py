@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from anabranch.deploy.confirm.guard import Order, guarded
+from anabranch.deploy.confirm.pending import refuse_pending, settle
 from anabranch.deploy.targets.plan.verification import Verified
 from anabranch.deploy.targets.protocol import Change, Target
 from anabranch.files.errors import AnabranchError
@@ -26,20 +28,37 @@ class Outcome:
     """Summary of what is ours when all is done, in a few words."""
 
 
-def apply(target: Target[Any, Any, Any], plan: str, options: Any, *, dry_run: bool, waits: bool = False) -> Outcome:
+def apply(
+    target: Target[Any, Any, Any],
+    plan: str,
+    options: Any,
+    *,
+    dry_run: bool,
+    waits: bool = False,
+    confirm_s: float | None = None,
+) -> Outcome:
     """Makes the target hold what a plan file says, all or nothing; with `dry_run`, only says what would change.
 
-    With `waits`, it returns when the target has finished what it has to do itself.
+    With `waits`, it returns when the target has finished what it has to do itself; with `confirm_s`, what was there
+    before comes back after so many seconds unless the plan is confirmed.
 
     Raises:
-        AnabranchError: as the target's parts do; with `waits`, what is left may never be done, or has not been in time.
+        AnabranchError: as the target's parts do; an apply waits to be confirmed; with `waits`, what is left may never
+            be done, or has not been in time.
 
     """
     planned = target.read(plan, options)
     with target.observe(planned, options, writes=not dry_run) as observed:
         desired = target.desired(planned, observed)
         change = target.change(planned, observed, desired)
-        outcome = _outcome(change, list(desired.warnings), dry_run=dry_run)
+        if not dry_run:
+            refuse_pending(target.scope(planned, observed), plan)
+        if confirm_s is not None and change and not dry_run:
+            scope, before = target.scope(planned, observed), target.restore(observed)
+            with guarded(Order(target.name, planned, plan, options, scope, before, confirm_s)) as note:
+                outcome = _outcome(change, [*desired.warnings, note], dry_run=dry_run)
+        else:
+            outcome = _outcome(change, list(desired.warnings), dry_run=dry_run)
         if waits:
             _wait(change)
             return replace(outcome, warnings=list(desired.warnings))
@@ -50,7 +69,21 @@ def remove(target: Target[Any, Any, Any], plan: str, options: Any, *, dry_run: b
     """Takes away everything of the plan's owner, and nothing else."""
     planned = target.read(plan, options)
     with target.observe(planned, options, writes=not dry_run) as observed:
+        if not dry_run:
+            refuse_pending(target.scope(planned, observed), plan)
         return _outcome(target.change(planned, observed, None), [], dry_run=dry_run)
+
+
+def confirm(target: Target[Any, Any, Any], plan: str, options: Any) -> bool:
+    """Keeps a plan that waits to be confirmed; false if none waits.
+
+    Raises:
+        AnabranchError: as the target's parts do; the time is over.
+
+    """
+    planned = target.read(plan, options)
+    with target.observe(planned, options, writes=False) as observed:
+        return settle(target.scope(planned, observed)) is not None
 
 
 def verify(

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, gammaln, xlog1py, xlogy
+
+from anabranch.split.stats.binomial import at_most, exactly
 
 Shares = npt.ArrayLike
 """Probabilities, one per path; their sum is 1."""
@@ -38,19 +39,6 @@ def mape(asked: Shares, got: npt.ArrayLike) -> float:
     return float(np.nanmean(np.abs(path_errors(asked, got))))
 
 
-def _binomial(k: npt.NDArray[np.float64], n: int, p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """P(X = k) for X ~ Bin(n, p), elementwise; zero beyond n."""
-    inside = np.minimum(k, n)
-    ways = gammaln(n + 1) - gammaln(inside + 1) - gammaln(n - inside + 1)
-    return np.where(k <= n, np.exp(ways + xlogy(inside, p) + xlog1py(n - inside, -p)), 0.0)
-
-
-def _at_most(k: npt.NDArray[np.float64], n: int, p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """P(X <= k) for X ~ Bin(n, p), elementwise, by the incomplete beta function (DLMF 8.17.5)."""
-    inside = np.clip(k, 0, max(n - 1, 0))
-    return np.where(k < 0, 0.0, np.where(k >= n, 1.0, betainc(n - inside, inside + 1, 1.0 - p)))
-
-
 def mape_floor(asked: Shares, connections: int) -> float:
     """Expected MAPE, in percent, of an ideal independent splitter over `connections` connections.
 
@@ -59,7 +47,7 @@ def mape_floor(asked: Shares, connections: int) -> float:
     p = np.asarray(asked, dtype=np.float64)
     p = p[p > 0]
     m = np.floor(connections * p) + 1
-    deviation = 2.0 * m * (1.0 - p) * _binomial(m, connections, p)
+    deviation = 2.0 * m * (1.0 - p) * exactly(m, connections, p)
     return float(np.mean(100.0 * deviation / (connections * p)))
 
 
@@ -74,7 +62,7 @@ def mape_expected(shares: Shares, asked: Shares, connections: int) -> float:
     q, p = q[p > 0], p[p > 0]
     mean, target = connections * q, connections * p
     k = np.floor(target)
-    short = target * _at_most(k, connections, q) - mean * _at_most(k - 1, connections - 1, q)
+    short = target * at_most(k, connections, q) - mean * at_most(k - 1, connections - 1, q)
     return float(np.mean(100.0 * (mean - target + 2.0 * short) / target))
 
 

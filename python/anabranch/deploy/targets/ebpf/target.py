@@ -16,6 +16,7 @@ from anabranch.deploy.targets.ebpf import (
     observe,
     plan_file,
     predict,
+    restore,
     verify,
 )
 from anabranch.deploy.targets.ebpf.desired import Desired
@@ -73,6 +74,15 @@ class Ebpf(Target[EbpfPlan, Observed, Desired]):
     def change(self, plan: EbpfPlan, observed: Observed, desired: Desired | None) -> Change:
         """Groups and devices changed in place, or the whole datapath replaced."""
         return change.change(plan, observed, desired)
+
+    def scope(self, plan: EbpfPlan, observed: Observed) -> str:
+        """The datapath of the plan."""
+        del plan
+        return restore.scope(observed)
+
+    def restore(self, observed: Observed) -> Desired | None:
+        """All of it as it is."""
+        return restore.restore(observed)
 
     def verify(
         self, plan: EbpfPlan, observed: Observed, desired: Desired, seconds: float, connections: int | None

@@ -20,6 +20,7 @@ from anabranch.deploy.targets.linux import (
     plan_file,
     precedence,
     predict,
+    restore,
     verify,
 )
 from anabranch.deploy.targets.linux.desired import Desired
@@ -89,6 +90,15 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
             return change.change(observed, LinuxState())
         difference = change.change(observed, desired.state)
         return replace(difference, unfinished=lambda: buckets.waiting(observed, desired))
+
+    def scope(self, plan: LinuxPlan, observed: Observed) -> str:
+        """The owner's part of the kernel."""
+        del plan
+        return restore.scope(observed)
+
+    def restore(self, observed: Observed) -> Desired:
+        """All of it as it is."""
+        return restore.restore(observed)
 
     def verify(
         self, plan: LinuxPlan, observed: Observed, desired: Desired, seconds: float, connections: int | None

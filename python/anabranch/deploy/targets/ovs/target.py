@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch.deploy.openflow.tables import Tables
-from anabranch.deploy.targets.ovs import change, desired, observe, others, plan_file, predict, verify
+from anabranch.deploy.targets.ovs import change, desired, observe, others, plan_file, predict, restore, verify
 from anabranch.deploy.targets.ovs.desired import Desired
 from anabranch.deploy.targets.ovs.observe import Observed
 from anabranch.deploy.targets.ovs.options import ExplainGroupOptions, ExplainOptions, ForecastOptions, Options
@@ -70,6 +70,14 @@ class OpenVSwitch(Target[PlanFile, Observed, Desired]):
         """Modifications of one bundle."""
         del plan
         return change.change(observed, Tables() if desired is None else desired.tables)
+
+    def scope(self, plan: PlanFile, observed: Observed) -> str:
+        """The owner's part of the bridge."""
+        return restore.scope(plan, observed)
+
+    def restore(self, observed: Observed) -> Desired:
+        """All of it as it is."""
+        return restore.restore(observed)
 
     def verify(
         self, plan: PlanFile, observed: Observed, desired: Desired, seconds: float, connections: int | None

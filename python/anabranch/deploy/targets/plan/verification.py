@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from anabranch.split.stats.mape import mape, mape_band, mape_floor
+import numpy as np
 
-LEVEL = 0.999
-"""Level of the band: of a thousand right splits one is taken for wrong."""
+from anabranch.split.stats.mape import mape, mape_floor
+from anabranch.split.tolerance.chance import FALSE_ALARMS, chance, explained_picks, percent
+
 SHORTFALL_LEAST_PCT = 1.0
 """Difference of a path's planned share to the weights of the living that is worth a sentence."""
 SURE_PCT = 5.0
@@ -94,19 +95,14 @@ class Measured:
         worst = max(off, key=lambda one: abs(one[1]), default=None)
         return worst if worst is not None and abs(worst[1]) > max(self.error_pct, SHORTFALL_LEAST_PCT) else None
 
-    def chance_pct(self, connections: int) -> float:
-        """Error that chance alone stays below with so many connections of equal size."""
-        return mape_band(self.planned, connections, LEVEL)[1]
+    def chance(self, connections: int) -> float:
+        """Probability that chance alone puts a path of so many connections of equal size as far off as one is."""
+        return chance(np.array(self.planned), self.packets, connections)
 
     @property
     def explained_by(self) -> int:
-        """The most connections of equal size whose error chance explains; there are no more than packets."""
-        error = self.mape_pct or 0.0
-        least, beyond = 1, self.total + 1
-        while beyond - least > 1:
-            middle = (least + beyond) // 2
-            least, beyond = (middle, beyond) if error <= self.chance_pct(middle) else (least, middle)
-        return least
+        """The most connections of equal size whose split chance explains; there are no more than packets."""
+        return explained_picks(np.array(self.planned), self.packets, self.total)
 
     @property
     def judged(self) -> tuple[Verdict, str]:
@@ -146,12 +142,13 @@ class Measured:
             few = self.explained_by
             return Verdict.UNSURE, f"chance explains it if no more than {few:,} connections passed; give --connections"
         count = min(self.connections, self.total)
-        chance, floor = self.chance_pct(count), mape_floor(self.planned, count)
-        if error > max(chance, self.error_pct):
-            return Verdict.WRONG, f"chance alone puts {count:,} connections within {chance:.2g} %"
+        likely, floor = self.chance(count), mape_floor(self.planned, count)
+        why = f"chance alone puts {count:,} connections as far off in {percent(likely)} % of trials"
+        if likely < FALSE_ALARMS and error > self.error_pct:
+            return Verdict.WRONG, why
         if floor > max(SURE_PCT, self.error_pct):
             return Verdict.UNSURE, f"too few connections: chance alone puts {count:,} off by {floor:.2g} %"
-        return Verdict.RIGHT, f"chance alone puts {count:,} connections within {chance:.2g} %"
+        return Verdict.RIGHT, why
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from anabranch.deploy.targets.plan.group import Group
 from anabranch.deploy.targets.plan.recipe import Forecast
 from anabranch.deploy.targets.plan.verification import Measured
 from anabranch.deploy.targets.protocol import Change, Descriptor, Target
-from anabranch.deploy.targets.table import change, desired, observe, plan_file, predict, recipes, verify
+from anabranch.deploy.targets.table import change, desired, observe, plan_file, predict, recipes, restore, verify
 from anabranch.deploy.targets.table.desired import Desired
 from anabranch.deploy.targets.table.observe import Observed, TableState
 from anabranch.deploy.targets.table.options import Options
@@ -63,6 +63,15 @@ class Tables(Target[TablePlan, Observed, Desired]):
         """One write of the owner's file."""
         del plan
         return change.change(observed, TableState() if desired is None else desired.state)
+
+    def scope(self, plan: TablePlan, observed: Observed) -> str:
+        """The owner's file."""
+        del plan
+        return restore.scope(observed)
+
+    def restore(self, observed: Observed) -> Desired:
+        """All of it as it is."""
+        return restore.restore(observed)
 
     def verify(
         self, plan: TablePlan, observed: Observed, desired: Desired, seconds: float, connections: int | None

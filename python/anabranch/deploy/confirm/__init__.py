@@ -1,0 +1,1 @@
+"""Plans that go back by themselves unless they are confirmed."""

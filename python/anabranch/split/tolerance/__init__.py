@@ -1,0 +1,1 @@
+"""Acceptance statistics of a split over any switch: bounds, flows, power, and a verdict on counters."""
