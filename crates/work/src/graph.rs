@@ -403,25 +403,26 @@ impl Builder {
                 next[rank as usize] - 1
             })
             .collect();
-        let mut nodes = vec![None; self.nodes.len()];
+        let mut nodes: Vec<Node> = self.nodes.iter().map(|&(_, node)| node).collect();
         let mut needs = vec![0; self.nodes.len()];
-        for (old, &(_, node)) in self.nodes.iter().enumerate() {
-            nodes[number[old] as usize] = Some(node);
-            needs[number[old] as usize] = self.needs[old];
+        for ((&(_, node), &new), &count) in self.nodes.iter().zip(&number).zip(&self.needs) {
+            nodes[new as usize] = node;
+            needs[new as usize] = count;
         }
-        let renumbered = |pairs: &[(u32, u32)]| -> Vec<(u32, u32)> {
-            pairs.iter().map(|&(before, after)| (number[before as usize], number[after as usize])).collect()
-        };
-        let (ends, starts) = (renumbered(&self.ends), renumbered(&self.starts));
+        // A graph of many ranks has tens of millions of nodes: what is of no more use goes before more is made.
+        drop((self.nodes, self.needs, self.awaited, next));
+        for (before, after) in self.ends.iter_mut().chain(&mut self.starts) {
+            (*before, *after) = (number[*before as usize], number[*after as usize]);
+        }
         if self.parts.is_empty() {
             let name = self.file.clone();
             self.parts.push(Part { step: 0, name, bytes: 0, ranks: self.ranks, bus: None });
         }
         Graph {
-            after_end: Lists::of(nodes.len(), ends.iter().copied()),
-            after_start: Lists::of(nodes.len(), starts.iter().copied()),
+            after_end: Lists::of(nodes.len(), self.ends.iter().copied()),
+            after_start: Lists::of(nodes.len(), self.starts.iter().copied()),
             first,
-            nodes: nodes.into_iter().flatten().collect(),
+            nodes,
             needs,
             parts: self.parts,
             file: self.file,

@@ -1,6 +1,6 @@
 //! Files of all formats.
 
-use crate::chakra::{self, Context, Trace};
+use crate::chakra::{self, Context};
 use crate::connection_matrix::StartUnit;
 use crate::msccl::{self, Buffer};
 use crate::{Graph, WorkError, aicb, connection_matrix, goal};
@@ -89,10 +89,7 @@ pub fn read_bytes(
     match format {
         Format::Goal => goal::read_text(text()?, name),
         Format::GoalBinary => goal::read_binary(content, name),
-        Format::Chakra => {
-            let traces = files.iter().map(|(name, content)| Trace::read(content, name));
-            chakra::graph(&traces.collect::<Result<Vec<Trace>, _>>()?, &settings.traces)
-        }
+        Format::Chakra => chakra::graph(files, &settings.traces),
         Format::Msccl => msccl::read(text()?, name, Buffer { bytes, reduce_ps_per_byte: 0.0 }),
         Format::Matrix => {
             let settings = connection_matrix::Settings { start_unit, endless_bytes: bytes };

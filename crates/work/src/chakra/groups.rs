@@ -8,6 +8,7 @@
 use super::{Context, Trace, TraceNode, rank_files};
 use crate::WorkError;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Name under which PyTorch notes its groups in a trace.
@@ -85,11 +86,9 @@ pub(super) struct Directory<'a> {
 pub(super) type OwnGroups = BTreeMap<String, (Vec<u32>, String)>;
 
 impl<'a> Directory<'a> {
-    pub(super) fn new(context: &'a Context, traces: &[Trace]) -> Result<Self, WorkError> {
-        let ranks = traces.len() as u32;
+    pub(super) fn new(context: &'a Context, file: &str, ranks: u32) -> Result<Self, WorkError> {
         let product = context.dimensions.iter().try_fold(1u32, |product, &size| product.checked_mul(size));
         if !context.dimensions.is_empty() && product != Some(ranks) {
-            let file = traces.first().map_or("Chakra trace", |trace| &trace.file);
             return Err(WorkError::new(
                 file,
                 format!("{ranks} ranks, and dimensions of {:?}", context.dimensions),
@@ -100,7 +99,7 @@ impl<'a> Directory<'a> {
     }
 
     /// Groups that a trace lists in a node of PyTorch's. The text of its inputs is that of a Python list of one JSON text.
-    pub(super) fn own_groups(&self, trace: &Trace) -> Result<OwnGroups, WorkError> {
+    pub(super) fn own_groups(&self, trace: &Trace<'_>) -> Result<OwnGroups, WorkError> {
         let mut own = OwnGroups::new();
         for node in &trace.nodes {
             if !node.name.contains(PYTORCH_GROUPS) || node.input_values.is_empty() {
@@ -143,10 +142,10 @@ impl<'a> Directory<'a> {
     /// Number of the group of a collective of `rank`.
     pub(super) fn group_of(
         &mut self,
-        (rank, trace, node): (u32, &Trace, &TraceNode),
+        (rank, trace, node): (u32, &Trace<'_>, &TraceNode<'_>),
         own: &OwnGroups,
     ) -> Result<usize, WorkError> {
-        let name = trace.group(node)?;
+        let name = trace.group(node)?.map(Cow::into_owned);
         let listed = name.as_ref().and_then(|name| {
             let of_file = self.context.groups.ranks.get(name).map(|ranks| (ranks, &self.context.groups.file));
             own.get(name).map(|(ranks, position)| (ranks, position)).or(of_file)
@@ -215,8 +214,8 @@ impl<'a> Directory<'a> {
     fn within(
         &self,
         rank: u32,
-        trace: &Trace,
-        node: &TraceNode,
+        trace: &Trace<'_>,
+        node: &TraceNode<'_>,
         involved: &[bool],
     ) -> Result<Vec<u32>, WorkError> {
         let sizes = &self.context.dimensions;
@@ -244,9 +243,9 @@ impl<'a> Directory<'a> {
     }
 
     /// Error of a rank that something names and no file is of.
-    pub(super) fn missing_rank(&self, trace: &Trace, rank: u32, named_by: &str) -> WorkError {
+    pub(super) fn missing_rank(&self, trace: &Trace<'_>, rank: u32, named_by: &str) -> WorkError {
         WorkError::new(
-            rank_files::name_of(&trace.file, rank),
+            rank_files::name_of(trace.file, rank),
             format!("the trace of rank {rank} is not there, and {named_by} has that rank"),
             "put the files of all ranks beside each other, numbered from 0",
         )

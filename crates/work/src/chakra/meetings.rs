@@ -65,11 +65,11 @@ impl Meetings {
         (group, number): (usize, u32),
         (rank, gates): (u32, (NodeId, NodeId)),
         request: Request,
-        position: String,
+        position: impl FnOnce() -> String,
     ) -> Result<(), String> {
         let meeting = self.0.entry((group, number)).or_insert_with(|| Meeting {
             request,
-            begun_at: position,
+            begun_at: position(),
             gates: BTreeMap::new(),
         });
         if meeting.request != request {

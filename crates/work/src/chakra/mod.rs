@@ -30,22 +30,24 @@ pub struct Context {
     pub accelerator: Option<Accelerator>,
 }
 
-/// Makes one graph of the traces of all ranks, in their order. The k-th collectives that ranks of a group ask for are
+/// Makes one graph of the traces of all ranks: their files in their order, each with the name that errors state. One trace
+/// is in memory at a time. The k-th collectives that ranks of a group ask for are
 /// one; they are expanded by their usual algorithm, from or to the rank that `root` names. Nodes that neither communicate
 /// nor take time pass at once; the graph warns of those that compute, load or store for no time, and of groups whose ranks
 /// nothing lists.
 ///
 /// # Errors
-/// The first node at fault, with file and byte, and the first rank without a trace.
-pub fn graph(traces: &[Trace], context: &Context) -> Result<Graph, WorkError> {
-    let file = traces.first().map_or("Chakra trace", |trace| &trace.file);
-    let ranks = traces.len() as u32;
+/// The first byte or node at fault, with its file, and the first rank without a trace.
+pub fn graph(files: &[(String, Vec<u8>)], context: &Context) -> Result<Graph, WorkError> {
+    let file = files.first().map_or("Chakra trace", |(name, _)| name);
+    let ranks = files.len() as u32;
     let mut builder = Builder::new(file, ranks)?;
     builder.begin_part(Part { step: 0, name: "trace".to_owned(), bytes: 0, ranks, bus: None });
-    let mut directory = Directory::new(context, traces)?;
+    let mut directory = Directory::new(context, file, ranks)?;
     let mut meetings = Meetings::default();
     let mut untimed = Untimed::default();
-    for (number, trace) in (0..).zip(traces) {
+    for (number, (name, content)) in (0..).zip(files) {
+        let trace = &Trace::read(content, name)?;
         let rank = rank::Rank { number, trace, own_groups: directory.own_groups(trace)? };
         rank.add(&mut builder, &mut directory, &mut meetings, &mut untimed)?;
     }

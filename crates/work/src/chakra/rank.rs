@@ -7,6 +7,7 @@ use super::{Kind, Trace, TraceNode};
 use crate::collective::Kind as CollectiveKind;
 use crate::{Act, Builder, Node, NodeId, WorkError};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Picoseconds in Chakra's unit of time, the microsecond.
 const PS_PER_US: u64 = 1_000_000;
@@ -20,7 +21,7 @@ pub(super) struct Untimed {
 }
 
 impl Untimed {
-    fn note(&mut self, trace: &Trace, node: &TraceNode, count: usize) {
+    fn note(&mut self, trace: &Trace<'_>, node: &TraceNode<'_>, count: usize) {
         self.traces += 1;
         self.first.get_or_insert_with(|| {
             format!(
@@ -49,7 +50,7 @@ impl Untimed {
 /// A rank and its trace.
 pub(super) struct Rank<'a> {
     pub(super) number: u32,
-    pub(super) trace: &'a Trace,
+    pub(super) trace: &'a Trace<'a>,
     /// Groups that the trace itself lists.
     pub(super) own_groups: OwnGroups,
 }
@@ -67,9 +68,11 @@ impl Rank<'_> {
         // By identity in the trace: the node to wait for, and the node that waits.
         let mut ends: HashMap<u64, NodeId> = HashMap::with_capacity(trace.nodes.len());
         let mut starts: Vec<NodeId> = Vec::with_capacity(trace.nodes.len());
+        // Group by what a collective says of it, and the number of collectives of each so far.
+        let mut groups: HashMap<_, usize> = HashMap::new();
         let mut collectives: HashMap<usize, u32> = HashMap::new();
         let mut lanes = Lanes::new();
-        let (mut timeless, mut unpriced): (Vec<&TraceNode>, Vec<&TraceNode>) = (Vec::new(), Vec::new());
+        let (mut timeless, mut unpriced): (Vec<&TraceNode<'_>>, Vec<&TraceNode<'_>>) = (Vec::new(), Vec::new());
         for node in &trace.nodes {
             let mut add = |act, cpu| builder.add(self.number, Node { act, cpu, nic: 0, part: 0, line: 0 });
             let (start, end) = match node.kind {
@@ -79,11 +82,16 @@ impl Rank<'_> {
                 }
                 Kind::Collective => {
                     let gates = (add(Act::Wait { ps: 0 }, 0)?, add(Act::Wait { ps: 0 }, 0)?);
-                    let group = directory.group_of((self.number, trace, node), &self.own_groups)?;
+                    let group = match groups.entry((trace.group(node)?, trace.involved(node)?)) {
+                        Entry::Occupied(known) => *known.get(),
+                        Entry::Vacant(unknown) => {
+                            *unknown.insert(directory.group_of((self.number, trace, node), &self.own_groups)?)
+                        }
+                    };
                     let number = collectives.entry(group).or_insert(0);
                     let request = self.request(node)?;
                     meetings
-                        .join((group, *number), (self.number, gates), request, trace.position(node))
+                        .join((group, *number), (self.number, gates), request, || trace.position(node))
                         .map_err(|at| {
                             let problem =
                                 format!("another collective, size or root than that of its group at {at}");
@@ -140,7 +148,7 @@ impl Rank<'_> {
     }
 
     /// Message to or from another rank.
-    fn message(&self, node: &TraceNode, directory: &Directory<'_>) -> Result<Act, WorkError> {
+    fn message(&self, node: &TraceNode<'_>, directory: &Directory<'_>) -> Result<Act, WorkError> {
         let trace = self.trace;
         let sends = node.kind == Kind::Send;
         let (own_key, peer_key) = if sends { ("comm_src", "comm_dst") } else { ("comm_dst", "comm_src") };
@@ -167,7 +175,7 @@ impl Rank<'_> {
         })
     }
 
-    fn request(&self, node: &TraceNode) -> Result<Request, WorkError> {
+    fn request(&self, node: &TraceNode<'_>) -> Result<Request, WorkError> {
         let trace = self.trace;
         let comm_type = trace.number(node, "comm_type")?;
         let kind = kind_of(comm_type).ok_or_else(|| {
@@ -190,7 +198,7 @@ impl Rank<'_> {
     }
 
     /// What a node that computes runs after: its stream or thread.
-    fn lane(&self, node: &TraceNode) -> Result<Lane, WorkError> {
+    fn lane(&self, node: &TraceNode<'_>) -> Result<Lane, WorkError> {
         if self.trace.is_on_cpu(node)? {
             return Ok(Lane::Thread(self.trace.integer(node, "tid")?));
         }
@@ -200,7 +208,7 @@ impl Rank<'_> {
 
     /// Operations and bytes of a node of the accelerator. The host's are not counted: a roofline is the accelerator's
     /// (astra-sim, `Workload::issue`).
-    fn effort(&self, node: &TraceNode, lane: Lane) -> Result<(u64, u64), WorkError> {
+    fn effort(&self, node: &TraceNode<'_>, lane: Lane) -> Result<(u64, u64), WorkError> {
         let of = |name| self.trace.optional_number(node, name).map(Option::unwrap_or_default);
         match (node.kind, lane) {
             (_, Lane::Thread(_)) | (Kind::Other, _) => Ok((0, 0)),

@@ -2,28 +2,29 @@
 
 use super::wire::{Value, Wire};
 use crate::WorkError;
+use std::borrow::Cow;
 
 /// Number of `METADATA_NODE` in the schema.
 const METADATA: u64 = 1;
 
-/// Trace of one rank.
+/// Trace of one rank. Its texts are those of the file: a job of a thousand ranks has tens of millions of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trace {
+pub struct Trace<'a> {
     /// Name in errors.
-    pub file: String,
+    pub file: &'a str,
     /// First message.
-    pub metadata: Metadata,
+    pub metadata: Metadata<'a>,
     /// Nodes, in the order of the file.
-    pub nodes: Vec<TraceNode>,
+    pub nodes: Vec<TraceNode<'a>>,
 }
 
 /// First message of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Metadata {
+pub struct Metadata<'a> {
     /// Version of the schema.
-    pub version: String,
+    pub version: &'a str,
     /// Attributes.
-    pub attributes: Vec<Attribute>,
+    pub attributes: Vec<Attribute<'a>>,
 }
 
 /// Kind of a node.
@@ -46,11 +47,11 @@ pub enum Kind {
 
 /// One node.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct TraceNode {
+pub struct TraceNode<'a> {
     /// Identity in its trace.
     pub id: u64,
     /// Name.
-    pub name: String,
+    pub name: &'a str,
     /// Kind.
     pub kind: Kind,
     /// Number of the kind in the schema.
@@ -62,25 +63,25 @@ pub struct TraceNode {
     /// Duration in microseconds.
     pub duration_us: u64,
     /// Attributes.
-    pub attributes: Vec<Attribute>,
+    pub attributes: Vec<Attribute<'a>>,
     /// Values of its inputs, as text; kept of metadata (`METADATA_NODE`) alone.
-    pub input_values: String,
+    pub input_values: &'a str,
     /// Offset in the file.
     pub offset: usize,
 }
 
 /// Named setting.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Attribute {
+pub struct Attribute<'a> {
     /// Name.
-    pub name: String,
+    pub name: &'a str,
     /// Value.
-    pub value: Setting,
+    pub value: Setting<'a>,
 }
 
 /// Value of an attribute: those that this reader looks at.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Setting {
+pub enum Setting<'a> {
     /// Integer, with its field in the schema (7 `int32_val`, 9 `int64_val`, 11 `uint32_val`, 13 `uint64_val`, 15
     /// `sint32_val`, 17 `sint64_val`).
     Whole(u64, i64),
@@ -89,17 +90,17 @@ pub enum Setting {
     /// Truths (28 `bool_list`).
     Bools(Vec<bool>),
     /// Text.
-    Text(String),
+    Text(&'a str),
     /// Value of another field of the schema.
     Other(u64),
 }
 
-impl Trace {
+impl<'a> Trace<'a> {
     /// Reads the trace of one rank. `file` names it in errors.
     ///
     /// # Errors
     /// The first byte at fault.
-    pub fn read(bytes: &[u8], file: &str) -> Result<Self, WorkError> {
+    pub fn read(bytes: &'a [u8], file: &'a str) -> Result<Self, WorkError> {
         let mut wire = Wire::new(file, bytes, 0);
         if wire.is_at_end() {
             return Err(wire.error(0, "an empty file"));
@@ -111,19 +112,19 @@ impl Trace {
             let (message, at) = wire.counted()?;
             nodes.push(node(Wire::new(file, message, at), at)?);
         }
-        Ok(Self { file: file.to_owned(), metadata, nodes })
+        Ok(Self { file, metadata, nodes })
     }
 
-    pub(super) fn position(&self, node: &TraceNode) -> String {
+    pub(super) fn position(&self, node: &TraceNode<'_>) -> String {
         format!("{}: byte {} (node {}, `{}`)", self.file, node.offset, node.id, node.name)
     }
 
-    pub(super) fn error(&self, node: &TraceNode, problem: &str) -> WorkError {
+    pub(super) fn error(&self, node: &TraceNode<'_>, problem: &str) -> WorkError {
         WorkError::new(self.position(node), problem, "correct the trace, or what wrote it")
     }
 
     /// A whole number, not negative.
-    pub(super) fn number(&self, node: &TraceNode, name: &str) -> Result<u64, WorkError> {
+    pub(super) fn number(&self, node: &TraceNode<'_>, name: &str) -> Result<u64, WorkError> {
         let found = node.attributes.iter().find(|attribute| attribute.name == name);
         match found.map(|attribute| &attribute.value) {
             Some(&Setting::Whole(_, number)) => {
@@ -134,13 +135,13 @@ impl Trace {
         }
     }
 
-    pub(super) fn optional_number(&self, node: &TraceNode, name: &str) -> Result<Option<u64>, WorkError> {
+    pub(super) fn optional_number(&self, node: &TraceNode<'_>, name: &str) -> Result<Option<u64>, WorkError> {
         let there = node.attributes.iter().any(|attribute| attribute.name == name);
         there.then(|| self.number(node, name)).transpose()
     }
 
     /// A whole number of either sign, if it is there.
-    pub(super) fn integer(&self, node: &TraceNode, name: &str) -> Result<Option<i64>, WorkError> {
+    pub(super) fn integer(&self, node: &TraceNode<'_>, name: &str) -> Result<Option<i64>, WorkError> {
         match node.attributes.iter().find(|own| own.name == name).map(|own| &own.value) {
             None => Ok(None),
             Some(&Setting::Whole(_, number)) => Ok(Some(number)),
@@ -150,21 +151,21 @@ impl Trace {
 
     /// Communicator group of a collective by the name that the trace gives it, as text or as a number: `pg_name`, or the
     /// `comm_group` of older traces. None if it names none.
-    pub(super) fn group(&self, node: &TraceNode) -> Result<Option<String>, WorkError> {
+    pub(super) fn group(&self, node: &TraceNode<'a>) -> Result<Option<Cow<'a, str>>, WorkError> {
         let Some((name, value)) = ["pg_name", "comm_group"].into_iter().find_map(|name| {
             node.attributes.iter().find(|own| own.name == name).map(|own| (name, &own.value))
         }) else {
             return Ok(None);
         };
         match value {
-            Setting::Text(text) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
-            Setting::Whole(_, number) => Ok(Some(number.to_string())),
+            &Setting::Text(text) => Ok(Some(text).filter(|text| !text.is_empty()).map(Cow::Borrowed)),
+            Setting::Whole(_, number) => Ok(Some(Cow::Owned(number.to_string()))),
             _ => Err(self.error(node, &format!("`{name}` is neither a text nor an integer"))),
         }
     }
 
     /// Dimensions of the ranks that take part in a collective; none if it does not say.
-    pub(super) fn involved<'a>(&self, node: &'a TraceNode) -> Result<Option<&'a [bool]>, WorkError> {
+    pub(super) fn involved<'b>(&self, node: &'b TraceNode<'_>) -> Result<Option<&'b [bool]>, WorkError> {
         match node.attributes.iter().find(|own| own.name == "involved_dim").map(|own| &own.value) {
             None => Ok(None),
             Some(Setting::Bools(dimensions)) => Ok(Some(dimensions)),
@@ -173,7 +174,7 @@ impl Trace {
     }
 
     /// Whether a node runs on the host's processor (`is_cpu_op`, a truth or an integer); not if it does not say.
-    pub(super) fn is_on_cpu(&self, node: &TraceNode) -> Result<bool, WorkError> {
+    pub(super) fn is_on_cpu(&self, node: &TraceNode<'_>) -> Result<bool, WorkError> {
         match node.attributes.iter().find(|own| own.name == "is_cpu_op").map(|own| &own.value) {
             None => Ok(false),
             Some(&Setting::Bool(truth)) => Ok(truth),
@@ -183,12 +184,11 @@ impl Trace {
     }
 }
 
-fn text(wire: &Wire<'_>, bytes: &[u8], at: usize) -> Result<String, WorkError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| wire.error(at, "a text that is not UTF-8"))?;
-    Ok(text.to_owned())
+fn text<'a>(wire: &Wire<'_>, bytes: &'a [u8], at: usize) -> Result<&'a str, WorkError> {
+    std::str::from_utf8(bytes).map_err(|_| wire.error(at, "a text that is not UTF-8"))
 }
 
-fn metadata(mut wire: Wire<'_>) -> Result<Metadata, WorkError> {
+fn metadata(mut wire: Wire<'_>) -> Result<Metadata<'_>, WorkError> {
     let mut made = Metadata::default();
     while let Some((field, value, at)) = wire.field()? {
         match (field, value) {
@@ -201,7 +201,7 @@ fn metadata(mut wire: Wire<'_>) -> Result<Metadata, WorkError> {
     Ok(made)
 }
 
-fn node(mut wire: Wire<'_>, offset: usize) -> Result<TraceNode, WorkError> {
+fn node(mut wire: Wire<'_>, offset: usize) -> Result<TraceNode<'_>, WorkError> {
     let mut made = TraceNode { offset, ..TraceNode::default() };
     let mut inputs = None;
     while let Some((field, value, at)) = wire.field()? {
@@ -260,7 +260,7 @@ fn numbers(wire: &Wire<'_>, value: Value<'_>, at: usize, to: &mut Vec<u64>) -> R
 }
 
 /// List of truths.
-fn bools(mut wire: Wire<'_>) -> Result<Setting, WorkError> {
+fn bools(mut wire: Wire<'_>) -> Result<Setting<'static>, WorkError> {
     let mut numbers_read = Vec::new();
     while let Some((field, value, at)) = wire.field()? {
         if field == 1 {
@@ -270,8 +270,8 @@ fn bools(mut wire: Wire<'_>) -> Result<Setting, WorkError> {
     Ok(Setting::Bools(numbers_read.into_iter().map(|number| number != 0).collect()))
 }
 
-fn attribute(mut wire: Wire<'_>) -> Result<Attribute, WorkError> {
-    let mut made = Attribute { name: String::new(), value: Setting::Other(0) };
+fn attribute(mut wire: Wire<'_>) -> Result<Attribute<'_>, WorkError> {
+    let mut made = Attribute { name: "", value: Setting::Other(0) };
     while let Some((field, value, _)) = wire.field()? {
         match (field, value) {
             (1, Value::Bytes(bytes, at)) => made.name = text(&wire, bytes, at)?,

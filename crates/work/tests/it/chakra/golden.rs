@@ -9,7 +9,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-fn attribute(attribute: &Attribute) -> String {
+fn attribute(attribute: &Attribute<'_>) -> String {
     let value = match &attribute.value {
         Setting::Whole(7, number) => format!("int32_val: {number}"),
         Setting::Whole(_, number) => format!("int64_val: {number}"),
@@ -22,7 +22,7 @@ fn attribute(attribute: &Attribute) -> String {
 }
 
 /// Text that `protoc --decode` prints of a trace, without the lengths of messages.
-fn decoded(trace: &Trace) -> String {
+fn decoded(trace: &Trace<'_>) -> String {
     let mut text = String::new();
     if !trace.metadata.version.is_empty() {
         writeln!(text, "version: \"{}\"", trace.metadata.version).unwrap();
@@ -54,20 +54,22 @@ fn chakra_files_of_astra_sim_are_read_as_protoc_decodes_them() {
         let name = head.split(" (").next().unwrap();
         let expected: String =
             body.lines().filter(|line| !line.starts_with("-- ")).flat_map(|line| [line, "\n"]).collect();
-        let trace = Trace::read(&std::fs::read(folder.join(name)).unwrap(), name).unwrap();
+        let content = std::fs::read(folder.join(name)).unwrap();
+        let trace = Trace::read(&content, name).unwrap();
         assert_eq!(decoded(&trace).trim_end(), expected.trim_end(), "{name}");
         files += 1;
     }
     assert_eq!(files, 5);
     // The ring as messages of a trace, as XML, and as the house expands it: the same rounds.
     let custom = folder.join("system/custom_ring_allreduce_8npus_1MB");
-    let traces: Vec<Trace> = (0..8)
+    let files: Vec<_> = (0..8)
         .map(|rank| {
             let name = format!("custom_allreduce.{rank}.et");
-            Trace::read(&std::fs::read(custom.join(&name)).unwrap(), &name).unwrap()
+            let content = std::fs::read(custom.join(&name)).unwrap();
+            (name, content)
         })
         .collect();
-    let graph = chakra::graph(&traces, &Context::default()).unwrap();
+    let graph = chakra::graph(&files, &Context::default()).unwrap();
     let rounds = 14 * (1_000_000 + 10 * 131_072);
     assert_eq!(end_ps(&graph), rounds + 7 * 7_000_000);
     let xml = std::fs::read_to_string(custom.join("custom_allreduce.xml")).unwrap();
