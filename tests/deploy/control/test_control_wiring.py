@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -89,15 +90,15 @@ def test_what_stands_between_two_ports_is_named(tmp_path: Path) -> None:
             panel.patches["a0"] = ()
             await running.until(lambda found: cable(found, "p0").verdict == "unheard")
             # Frames of earlier say nothing, wherever they are sent on; the stranger behind them shows that they came.
-            for data in old:
-                panel.say("a0", data)
-                panel.say("a1", data)
             stranger = Advertisement("x", "y", 60).encode()
-            panel.say("a1", stranger)
-            panel.say("a0", stranger)
-            snapshot = await running.until(lambda found: '"x" port "y"' in cable(found, "a0").text)
+            for port, rightly in (("a1", ("spine1 port q0",)), ("a0", ())):
+                for data in (*old, stranger):
+                    panel.say(port, data)
+                at = partial(cable, interface=port)
+                snapshot = await running.until(lambda found, at=at: '"x" port "y"' in at(found).heard)
+                assert at(snapshot).heard == (*rightly, '"x" port "y"')
+            assert '"x" port "y"' in cable(snapshot, "a0").text
             assert cable(snapshot, "a1").verdict == "right"
-            assert cable(snapshot, "a0").heard == ('"x" port "y"',)
             # With its carrier, a port forgets what it has heard.
             subprocess.run(["ip", "link", "set", "wa0", "down"], check=True)
             await running.until(lambda found: cable(found, "a0").verdict == "down")

@@ -132,13 +132,13 @@ class Wiring:
         if ear is None or math.isinf(ear.open_s):
             return
         try:
-            said = decode(frame)
+            advertised = decode(frame)
         except FrameError:
             return
         now_s = self._clock()
-        mark = said.mark
+        mark = advertised.mark
         if mark is None or not self._marks.is_ours(mark):
-            self._take_stranger(ear, said, now_s)
+            self._take_stranger(ear, advertised, now_s)
         elif mark.port in self._ears and self._marks.is_fresh(mark, now_s, FRESH_INTERVALS * self._interval_s):
             before_s, ear.ports[mark.port] = ear.ports.get(mark.port, -math.inf), now_s
             if now_s - before_s < MISSES * self._interval_s:
@@ -210,17 +210,20 @@ class Wiring:
         self._burst_step = step
         self._burst = asyncio.get_running_loop().call_later(BURST_S[step], send)
 
-    def _take_stranger(self, ear: _Ear, said: Advertisement, now_s: float) -> None:
+    def _take_stranger(self, ear: _Ear, advertised: Advertisement, now_s: float) -> None:
         """Takes a frame that this controller has not sent."""
-        if said.ttl_s == 0:
+        if advertised.ttl_s == 0:
             ear.stranger_until_s = -math.inf
             return
         # One that calls itself something else with every frame is not taken at each of its words.
         if now_s >= ear.stranger_since_s + self._interval_s:
-            ear.stranger, ear.stranger_since_s = f'"{said.system or said.chassis}" port "{said.port}"', now_s
-            if said.mark is not None:
-                ear.stranger += f" of another controller (owner {said.mark.owner})"
-        ear.stranger_until_s = now_s + min(max(said.ttl_s, MISSES * self._interval_s), STRANGER_MAX_S)
+            ear.stranger, ear.stranger_since_s = (
+                f'"{advertised.system or advertised.chassis}" port "{advertised.port}"',
+                now_s,
+            )
+            if advertised.mark is not None:
+                ear.stranger += f" of another controller (owner {advertised.mark.owner})"
+        ear.stranger_until_s = now_s + min(max(advertised.ttl_s, MISSES * self._interval_s), STRANGER_MAX_S)
 
     def _heard(self, port: int, now_s: float) -> list[int]:
         """Ports that a port has heard of late, in the order of the fabric."""
