@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 import subprocess
@@ -113,6 +114,8 @@ def test_neighbours_announce_what_is_split_by(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fabric", ["example", "fat tree", "parallel links"])
 def test_vtysh_takes_every_configuration(fabric: str, tmp_path: Path) -> None:
     need_frr()
+    if os.geteuid() != 0:
+        pytest.skip("root needed: vtysh reads its own configuration first")
     ports = {"leaf0": 'spine0 = ["a", "b"]', "leaf1": 'spine0 = ["a", "b"]', "spine0": 'leaf0 = ["a", "b"]'}
     ports["spine0"] += ', leaf1 = ["c", "d"]'
     hosts = {"leaf0": ', host0 = "h"', "leaf1": ', host1 = "h"', "spine0": ""}
@@ -123,7 +126,7 @@ def test_vtysh_takes_every_configuration(fabric: str, tmp_path: Path) -> None:
     for router in record["routers"]:
         file = tmp_path / "out" / router["name"] / "frr.conf"
         done = subprocess.run(["vtysh", "-C", "-f", str(file)], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
+        assert (done.returncode, "%" in done.stdout + done.stderr) == (0, False), done
     file.write_text(file.read_text().replace("set extcommunity bandwidth ", "set extcommunity bandwidth 9"))
     done = subprocess.run(["vtysh", "-C", "-f", str(file)], capture_output=True, text=True, check=False)
     assert "Unknown command" in done.stdout + done.stderr

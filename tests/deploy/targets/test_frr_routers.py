@@ -241,5 +241,6 @@ def test_a_bgpd_that_is_killed_leaves_the_others_their_ratio(world: World) -> No
     world.routers["spine1"].start("bgpd")
     world.routers["spine1"].configure(world.folder / "spine1" / "frr.conf")
     world.whole()
+    # The end of this world: leaf0 has no bgpd any more.
     world.leaf0.kill("bgpd")
     wait(lambda: "- bgpd: it is not running" in world.compare("diff").stdout, lambda: "bgpd runs")
