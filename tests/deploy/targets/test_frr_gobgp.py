@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from anabranch.deploy.netlink.namespace import inside
 from anabranch.deploy.targets.frr.bandwidth import BYTES_PER_MBIT, predicted
-from support.frr_routers import Router, routers
+from support.frr_routers import Router, routers, run
 from support.waiting import wait
 
 LEAF = """\
@@ -19,7 +21,9 @@ router bgp 65001
  bgp router-id 10.255.0.1
  bgp bestpath as-path multipath-relax
  neighbor 10.9.0.2 remote-as external
+ neighbor 10.9.0.2 timers connect 1
  neighbor 10.9.1.2 remote-as external
+ neighbor 10.9.1.2 timers connect 1
  address-family ipv4 unicast
   maximum-paths 8
 """
@@ -34,6 +38,8 @@ default-export-policy = "accept-route"
 [neighbors.config]
 neighbor-address = "10.9.{number}.1"
 peer-as = 65001
+[neighbors.transport.config]
+passive-mode = true
 [[policy-definitions]]
 name = "bandwidth"
 [[policy-definitions.statements]]
@@ -44,6 +50,7 @@ options = "add"
 [policy-definitions.statements.actions.bgp-actions.set-ext-community.set-ext-community-method]
 communities-list = ["lb:{system}:{bytes_per_s}"]
 """
+API_PORT = 50051
 PREFIX = "10.7.0.0/24"
 MBPS = (400, 300)
 PLAN = f"""\
@@ -63,9 +70,19 @@ def announce(spine: Router, number: int, mbps: int) -> subprocess.Popen[bytes]:
     within = ("ip", "netns", "exec", spine.namespace)
     quiet = subprocess.DEVNULL
     daemon = subprocess.Popen([*within, "gobgpd", "-f", str(file)], stdout=quiet, stderr=quiet)
-    command = [*within, "gobgp", "global", "rib", "add", PREFIX, "nexthop", f"10.9.{number}.2"]
-    wait(lambda: not subprocess.run(command, stdout=quiet, stderr=quiet, check=False).returncode, lambda: "gobgpd")
+    wait(lambda: listens(spine), lambda: f"gobgpd on {spine.name}")
+    run(*within, "gobgp", "global", "rib", "add", PREFIX, "nexthop", f"10.9.{number}.2")
     return daemon
+
+
+def listens(spine: Router) -> bool:
+    """Whether gobgpd takes commands; its own client would wait for seconds."""
+    with inside(spine.namespace):
+        try:
+            socket.create_connection(("127.0.0.1", API_PORT)).close()
+        except OSError:
+            return False
+    return True
 
 
 def test_frr_makes_of_gobgps_bandwidths_what_is_predicted(tmp_path: Path) -> None:
