@@ -52,6 +52,8 @@ def test_a_path_without_bandwidth_is_not_announced_and_one_alone_weighs_one() ->
     assert predicted([10, 0, 30]) == [25, 0, 75]
     assert predicted([0, 7]) == [0, 1]
     assert predicted([100, 100, 200]) == [25, 25, 50]
+    # 3, 2 and 95 percent exactly, but for 19,000 Mbit/s, which a float of 32 bits rounds up.
+    assert predicted([600, 400, 19000]) == [2, 1, 95]
 
 
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=8).filter(any))

@@ -144,7 +144,7 @@ def test_packets_are_counted(world: World) -> None:
     [
         pytest.param((25600, 1, 1), id="less than one percent"),
         pytest.param((100, 100, 200), id="exactly whole percents"),
-        pytest.param((20001, 13333, 7777), id="odd"),
+        pytest.param((600, 400, 19000), id="3, 2 and 95 percent but for the float"),
     ],
 )
 def test_changed_weights_are_installed_as_the_rounding_says(world: World, mbps: tuple[int, ...]) -> None:
