@@ -18,6 +18,7 @@ need eu-stack elfutils
 need unshare util-linux
 need lldpd lldpd
 need vtysh frr
+need gobgpd gobgpd
 need chromium chromium
 # DPDK's libraries, in whose pipeline P4 entries run; packages have the number of the ABI, which is each Debian's own.
 for library in pipeline mempool-ring; do

@@ -24,6 +24,7 @@ FOR_EXTRAS = (
     "deploy.netlink",
     "simulate.runs.timeline",
     "deploy.targets.ebpf",
+    "deploy.targets.frr",
     "deploy.targets.linux",
 )
 """Modules that may need a package of an extra when they are imported: a verb imports them where it does their job."""

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -113,12 +113,15 @@ class Router:
 
 
 @contextmanager
-def routers(links: list[tuple[str, str]], prefixes: dict[str, list[str]]) -> Iterator[dict[str, Router]]:
+def routers(
+    links: list[tuple[str, str]], prefixes: dict[str, list[str]], bare: Sequence[str] = ()
+) -> Iterator[dict[str, Router]]:
     """Routers whose devices have their neighbours' names, with addresses on `lo`; nothing is configured yet.
 
     Args:
         links: pairs of routers.
         prefixes: of each leaf; it has the first address of each.
+        bare: routers on which no daemon is started.
 
     """
     _need_root()
@@ -146,7 +149,8 @@ def routers(links: list[tuple[str, str]], prefixes: dict[str, list[str]]) -> Ite
         run("chown", "-R", "frr:frr", str(folder))
         folder.chmod(0o755)
         with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda router: router.start("zebra", "bgpd"), by_name.values()))
+            started = [router for name, router in by_name.items() if name not in bare]
+            list(pool.map(lambda router: router.start("zebra", "bgpd"), started))
         yield by_name
     finally:
         for router in by_name.values():

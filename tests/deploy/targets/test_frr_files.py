@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 import subprocess
@@ -51,6 +52,8 @@ def test_a_path_without_bandwidth_is_not_announced_and_one_alone_weighs_one() ->
     assert predicted([10, 0, 30]) == [25, 0, 75]
     assert predicted([0, 7]) == [0, 1]
     assert predicted([100, 100, 200]) == [25, 25, 50]
+    # 3, 2 and 95 percent exactly, but for 19,000 Mbit/s, which a float of 32 bits rounds up.
+    assert predicted([600, 400, 19000]) == [2, 1, 95]
 
 
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=8).filter(any))
@@ -113,6 +116,8 @@ def test_neighbours_announce_what_is_split_by(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fabric", ["example", "fat tree", "parallel links"])
 def test_vtysh_takes_every_configuration(fabric: str, tmp_path: Path) -> None:
     need_frr()
+    if os.geteuid() != 0:
+        pytest.skip("root needed: vtysh reads its own configuration first")
     ports = {"leaf0": 'spine0 = ["a", "b"]', "leaf1": 'spine0 = ["a", "b"]', "spine0": 'leaf0 = ["a", "b"]'}
     ports["spine0"] += ', leaf1 = ["c", "d"]'
     hosts = {"leaf0": ', host0 = "h"', "leaf1": ', host1 = "h"', "spine0": ""}
@@ -123,7 +128,7 @@ def test_vtysh_takes_every_configuration(fabric: str, tmp_path: Path) -> None:
     for router in record["routers"]:
         file = tmp_path / "out" / router["name"] / "frr.conf"
         done = subprocess.run(["vtysh", "-C", "-f", str(file)], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
+        assert (done.returncode, "%" in done.stdout + done.stderr) == (0, False), done
     file.write_text(file.read_text().replace("set extcommunity bandwidth ", "set extcommunity bandwidth 9"))
     done = subprocess.run(["vtysh", "-C", "-f", str(file)], capture_output=True, text=True, check=False)
     assert "Unknown command" in done.stdout + done.stderr

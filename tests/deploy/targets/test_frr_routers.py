@@ -144,7 +144,7 @@ def test_packets_are_counted(world: World) -> None:
     [
         pytest.param((25600, 1, 1), id="less than one percent"),
         pytest.param((100, 100, 200), id="exactly whole percents"),
-        pytest.param((20001, 13333, 7777), id="odd"),
+        pytest.param((600, 400, 19000), id="3, 2 and 95 percent but for the float"),
     ],
 )
 def test_changed_weights_are_installed_as_the_rounding_says(world: World, mbps: tuple[int, ...]) -> None:
@@ -241,5 +241,6 @@ def test_a_bgpd_that_is_killed_leaves_the_others_their_ratio(world: World) -> No
     world.routers["spine1"].start("bgpd")
     world.routers["spine1"].configure(world.folder / "spine1" / "frr.conf")
     world.whole()
+    # The end of this world: leaf0 has no bgpd any more.
     world.leaf0.kill("bgpd")
     wait(lambda: "- bgpd: it is not running" in world.compare("diff").stdout, lambda: "bgpd runs")

@@ -30,7 +30,9 @@ def change(observed: Observed, desired: Desired) -> Change:
     for prefix, (who, has, should) in differences:
         lines += [f"~- {who} {prefix}: {has}", f"~+ {who} {prefix}: {should}"]
     prefixes = sum(len(group.planned.prefixes) for group in desired.groups)
-    return Change(lines, len(differences) + (observed.bgpd is None), f"{prefixes} destinations", refuse)
+    return Change(
+        lines, len(differences) + (observed.bgpd is None), f"{prefixes} destination" + "s" * (prefixes != 1), refuse
+    )
 
 
 def refuse() -> NoReturn:

@@ -102,7 +102,7 @@ def _mbps(settings: Settings, paths: int) -> tuple[int, ...]:
         f"give a whole number from 0 to {MBPS_MAX} per path, {paths} of them, not all 0",
         meaning,
         otherwise=REQUIRED,
-        values=f"whole numbers up to {MBPS_MAX}, one per path",
+        values=f"whole numbers from 0 to {MBPS_MAX}, one per path, not all 0",
     )
     return mbps or refuse_missing(settings, "weights", "give the bandwidths, as in weights = [10000, 7500, 5000]")
 
