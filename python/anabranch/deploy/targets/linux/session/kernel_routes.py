@@ -119,6 +119,7 @@ class RoutesSession(NamespaceSession[LinuxState]):
         loop.add_reader(self._announcements.fileno(), self._announced)
         try:
             self._weight_max = await self._call(kernel.weight_max, self._connection)
+            self._news = False
             observed = await self._call(self._look)
             self._connected(observed, routes=len(observed.routes))
             self._put_off_audit()
