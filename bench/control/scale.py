@@ -18,9 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-from controller_process import ControllerProcess, controller, wait
-from dummy_bridges import DummyBridges, dummy_bridges
-from reserved_port import reserved_port
+from support import needs
+from support.controller_process import ControllerProcess, controller, wait
+from support.dummy_bridges import DummyBridges, dummy_bridges
+from support.reserved_port import reserved_port
 
 REST_S = 0.5
 
@@ -32,6 +33,8 @@ def main() -> None:
     for name, default in (("leaves", 65), ("spines", 4), ("trials", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
+    # No test runner says what this program needs.
+    needs.marked.add("ovs")
     table = Table(box=None, pad_edge=False)
     for heading in ("what", "switches", "changes", "time (s)"):
         table.add_column(heading, justify="left" if heading == "what" else "right")

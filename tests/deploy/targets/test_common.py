@@ -393,7 +393,7 @@ def test_switches_of_every_kind_hold_the_shares_that_are_planned(kind: SwitchKin
         **dict.fromkeys(("spine0", "spine1", "spine2"), ("leaf0", "leaf1")),
     }.items():
         ports = ", ".join(f'{neighbour} = "{neighbour}"' for neighbour in neighbours)
-        own = kind.example.replace("NAME", switch)
+        own = kind.example_of(switch, neighbours)
         text += f'[switch.{switch}]\ndatapath = "{kind.datapath}"\n{own}\nports = {{ {ports} }}\n'
     found = parse(text, "fabric.toml")
     assert {switch.target for switch in found.switches.values()} == {kind.target}

@@ -6,9 +6,7 @@ import itertools
 import re
 import subprocess
 import sys
-import time
 from collections import Counter
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from socket import if_nametoindex
@@ -17,14 +15,13 @@ from threading import Event, Thread
 import pytest
 
 from anabranch._core import KernelDatapath, KernelGroup
-from anabranch.deploy.netlink.namespace import inside
 from anabranch.deploy.targets.ebpf import datapath as ebpf_datapath
 from anabranch.deploy.targets.ebpf import plan_file as ebpf_plan
 from anabranch.deploy.targets.ebpf.change import put
 from anabranch.deploy.targets.ebpf.folder import own_folder
 from anabranch.deploy.targets.ebpf.observe import devices_now
 from support.command import Run, anabranch
-from support.own_datapaths import PATIENCE_S, arrivals, frame, frames, ip, pairs, sender, strays, with_own_datapaths
+from support.own_datapaths import arrivals, frame, frames, ip, pairs, sender, strays, with_own_datapaths
 from support.verdict import as_planned
 
 PLAN = """\
@@ -480,26 +477,3 @@ def test_mistakes_of_the_command_line(tmp_path: Path) -> None:
         assert other.returncode == 2
     assert f"dev: in: of the kernel's datapath; with --target {target} leave it out" in other.stderr
     assert not PINS.exists()
-
-
-@with_own_datapaths
-def test_a_seed_that_no_plan_gives_outlives_the_namespace_and_pins_do_not_meet(tmp_path: Path) -> None:
-    plan = written(tmp_path, PLAN.replace("seed = 7\n", ""))
-    seeds = []
-    with ExitStack() as stack:
-        for _ in range(2):
-            # As after a reboot: another namespace, whose number is another one.
-            process = stack.enter_context(subprocess.Popen(["unshare", "--net", "sleep", "600"]))
-            stack.callback(process.kill)
-            home, mine = Path(f"/proc/{process.pid}/ns/net"), Path("/proc/thread-self/ns/net").readlink()
-            deadline = time.monotonic() + PATIENCE_S
-            while home.readlink() == mine:
-                assert time.monotonic() < deadline
-            with inside(str(home)):
-                pairs("in", "e1", "e2", "e3")
-                shown = " ".join(done("apply", plan).split())
-                seeds += re.findall(r"seed=(\d+):", shown)
-    first, second = seeds
-    assert first == second
-    # The pins of the first stay, and those of the second stand beside them.
-    assert len(list(PINS.iterdir())) == 2

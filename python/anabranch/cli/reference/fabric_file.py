@@ -79,12 +79,7 @@ def of_kind(kind: SwitchKind[Any], weights: str = "equal") -> str:
     switches = []
     for name, neighbours in NEIGHBOURS.items():
         ports = ", ".join(f'{neighbour} = "{neighbour}"' for neighbour in neighbours)
-        example = kind.example.replace("NAME", name)
-        own = "\n".join(
-            line.replace("NEIGHBOUR", each)
-            for line in example.splitlines()
-            for each in (neighbours if "NEIGHBOUR" in line else [""])
-        )
+        own = kind.example_of(name, neighbours)
         switches.append(f'[switch.{name}]\ndatapath = "{kind.datapath}"\n{own}\nports = {{ {ports} }}\n\n')
     return head + "".join(switches) + rest[rest.index("[leaf.leaf0]") :]
 

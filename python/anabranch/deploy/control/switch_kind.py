@@ -7,7 +7,7 @@ follows them. The module `session` of a target's folder has one, called `KIND`; 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
@@ -75,6 +75,13 @@ class SwitchKind(ABC, Generic[State]):
     def about(self) -> str:
         """The noun for reference pages."""
         return f"[{self.noun}]({self.page})" if self.page else self.noun
+
+    def example_of(self, switch: str, neighbours: Iterable[str]) -> str:
+        """The example for one switch with its neighbours."""
+        lines = self.example.replace("NAME", switch).splitlines()
+        return "\n".join(
+            line.replace("NEIGHBOUR", each) for line in lines for each in (neighbours if "NEIGHBOUR" in line else [""])
+        )
 
     @abstractmethod
     def keys(self, settings: Settings, switch: str) -> Any:

@@ -96,8 +96,8 @@ class RoutesSession(NamespaceSession[LinuxState]):
         known = self.plan, self._observed, self._devices, frozenset(self._watch.silent)
         if self._aimed is None or self._aimed[0] != known:
             plan = LinuxPlan(self._file, self._owner, self.plan.desired)
-            made = desired(plan, self._observed, self._devices, self._weight_max, self._watch.silent, drops=True)
-            self._aimed = known, made.state
+            aim = desired(plan, self._observed, self._devices, self._weight_max, self._watch.silent, drops=True)
+            self._aimed = known, aim.state
         return self._aimed[1]
 
     def change(self) -> RoutesChange | None:
@@ -119,6 +119,7 @@ class RoutesSession(NamespaceSession[LinuxState]):
         loop.add_reader(self._announcements.fileno(), self._announced)
         try:
             self._weight_max = await self._call(kernel.weight_max, self._connection)
+            self._news = False
             observed = await self._call(self._look)
             self._connected(observed, routes=len(observed.routes))
             self._put_off_audit()
@@ -221,9 +222,9 @@ class RoutesSession(NamespaceSession[LinuxState]):
         return read(self._connection, self._owner, devices)
 
     def _put(self, observed: LinuxState, aim: LinuxState) -> int:
-        made = change(Observed(self._connection, self._owner, observed, self._devices), aim)
-        made.commit()
-        return len(made)
+        difference = change(Observed(self._connection, self._owner, observed, self._devices), aim)
+        difference.commit()
+        return len(difference)
 
     def _address(self) -> str:
         """Its namespace."""

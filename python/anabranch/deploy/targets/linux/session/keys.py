@@ -105,8 +105,8 @@ def check(fabric: FabricFile, switch: SwitchFile) -> None:
 def hop(switch: SwitchFile, end: End, version: int) -> Hop:
     """The hop by which packets of an IP version leave a port."""
     keys: RoutesKeys = switch.keys
-    for wanted in (version, 6):
-        addresses = [one for one in keys.gateways.get(end.neighbour, ()) if one.version == wanted]
+    for gateway_version in (version, 6):
+        addresses = [one for one in keys.gateways.get(end.neighbour, ()) if one.version == gateway_version]
         if addresses:
-            return Hop(wanted, switch.interfaces[end], addresses[end.parallel])
+            return Hop(gateway_version, switch.interfaces[end], addresses[end.parallel])
     return Hop(version, switch.interfaces[end])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +25,7 @@ class RoutesForwarding(Forwarding[Any]):
     def __init__(self, fabric: FabricFile) -> None:
         self._fabric = fabric
 
-    def towards(self, paths: Towards, present: LinuxState | None) -> Routes:
+    def towards(self, paths: Towards, present: Routes | LinuxState | None) -> Routes:
         """A group for each IP version behind the leaf; one without a path that carries anything drops."""
         del present
         if not paths.networks or not paths.paths:
@@ -45,24 +45,32 @@ class RoutesForwarding(Forwarding[Any]):
         """All groups, in this order."""
         return tuple(group for part in parts for group in part)
 
-    def shares(self, switch: SwitchFile, observed: LinuxState, leaf: str, index: int) -> dict[int, float]:
+    def shares(self, switch: SwitchFile, observed: Routes | LinuxState, leaf: str, index: int) -> dict[int, float]:
         """Shares of the group that the leaf's routes lead to."""
         del index
         prefixes = set(self._fabric.prefixes.get(leaf, ()))
         for port in self._fabric.topology.ports_of[leaf]:
             prefixes.update(self._fabric.addresses.get(self._fabric.topology.ends[port].neighbour, ()))
         numbers = {name: number for number, name in enumerate(switch.interfaces.values(), start=1)}
-        for route in observed.routes.values():
-            if route.prefix in prefixes and route.nexthop_id in observed.groups:
-                members = observed.groups[route.nexthop_id].members
-                total = sum(weight for _, weight in members)
-                hops = {number: observed.nexthops[number].hop for number, _ in members if number in observed.nexthops}
-                return {
-                    numbers[hops[number].device]: weight / total
-                    for number, weight in members
-                    if number in hops and hops[number].device in numbers
-                }
+        for prefix, members in _splits(observed):
+            total = sum(weight for _, weight in members)
+            if prefix in prefixes and total:
+                return {numbers[device]: weight / total for device, weight in members if weight and device in numbers}
         return {}
+
+
+def _splits(content: Routes | LinuxState) -> Iterator[tuple[Network, list[tuple[str, int]]]]:
+    """Weights by device of each prefix, as planned or as observed."""
+    if isinstance(content, LinuxState):
+        for route in content.routes.values():
+            group = content.groups.get(route.nexthop_id)
+            known = [one for one in (group.members if group else ()) if one[0] in content.nexthops]
+            yield route.prefix, [(content.nexthops[number].hop.device, weight) for number, weight in known]
+        return
+    for planned in content:
+        weights = [(hop.device, int(weight)) for hop, weight in zip(planned.hops, planned.weights, strict=True)]
+        for prefix in planned.prefixes:
+            yield prefix, weights
 
 
 def _groups(
