@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_common import World, in_every_world, in_world
 
 from anabranch import AnabranchError
 from anabranch.deploy.confirm.pending import file_of, late, run_folder, settle
 from anabranch.deploy.targets import verbs
 from anabranch.deploy.targets.registry import TARGETS, target
-from deploy.targets.test_common import World, in_every_world, in_world
 from support.command import anabranch
 from support.waiting import wait
 
