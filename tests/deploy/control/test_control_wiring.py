@@ -32,6 +32,11 @@ def cable(snapshot: Snapshot, interface: str) -> CableState:
     return one
 
 
+def hears(snapshot: Snapshot, interface: str, name: str) -> bool:
+    """Whether a port hears one of a name."""
+    return name in cable(snapshot, interface).heard
+
+
 def verdicts(snapshot: Snapshot) -> dict[str, str]:
     return {cable.interface: cable.verdict for cable in snapshot.cables}
 
@@ -94,9 +99,8 @@ def test_what_stands_between_two_ports_is_named(tmp_path: Path) -> None:
             for port, rightly in (("a1", ("spine1 port q0",)), ("a0", ())):
                 for data in (*old, stranger):
                     panel.say(port, data)
-                at = partial(cable, interface=port)
-                snapshot = await running.until(lambda found, at=at: '"x" port "y"' in at(found).heard)
-                assert at(snapshot).heard == (*rightly, '"x" port "y"')
+                snapshot = await running.until(partial(hears, interface=port, name='"x" port "y"'))
+                assert cable(snapshot, port).heard == (*rightly, '"x" port "y"')
             assert '"x" port "y"' in cable(snapshot, "a0").text
             assert cable(snapshot, "a1").verdict == "right"
             # With its carrier, a port forgets what it has heard.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.cli.reference.markdown import code, replace_block, table
 from anabranch.deploy.control.switch_kind import SwitchKind, kinds
-from anabranch.deploy.targets.registry import TARGETS, WRITTEN, target
+from anabranch.deploy.targets.registry import COMPARED, TARGETS, WRITTEN, target
 
 BLOCK = "targets"
 PARTS = {
@@ -18,6 +18,10 @@ PARTS = {
     "lab": ("lab",),
 }
 """Parts of a target that each verb needs (`deploy.targets.protocol`)."""
+OTHERS = tuple(PARTS)[1:]
+"""Verbs beside `plan`."""
+COMPARE = ("diff", "verify")
+"""Verbs of targets that files are written for and that are compared with what runs."""
 YES, NO = "yes", "no"
 
 
@@ -28,7 +32,7 @@ def page(written: str) -> str:
 
 def _able() -> str:
     rows = [[code(name), *(_cell(name, verb) for verb in PARTS)] for name in TARGETS]
-    rows += [[code(name), "files", *[NO] * (len(PARTS) - 1)] for name in WRITTEN]
+    rows += [[code(name), "files", *(NO if verb in _refused(name) else YES for verb in OTHERS)] for name in WRITTEN]
     return table(["target", *map(code, PARTS)], rows)
 
 
@@ -42,12 +46,17 @@ def _cell(name: str, verb: str) -> str:
     return YES
 
 
+def _refused(written: str) -> list[str]:
+    """Verbs that a target refuses which files are written for."""
+    return [verb for verb in OTHERS if not (written in COMPARED and verb in COMPARE)]
+
+
 def _reasons() -> str:
     rows = [
         [code(name), ", ".join(code(verb) for verb, parts in PARTS.items() if part in parts), reason]
         for name in TARGETS
         for part, reason in target(name).descriptor.lacks.items()
     ]
-    others = ", ".join(code(verb) for verb in list(PARTS)[1:])
-    rows += [[code(name), others, "`anabranch plan` writes files that others install"] for name in WRITTEN]
+    reason = "`anabranch plan` writes files that others install"
+    rows += [[code(name), ", ".join(map(code, _refused(name))), reason] for name in WRITTEN]
     return table(["target", "refused", "why, and what else"], rows)
