@@ -72,7 +72,8 @@ impl Rank<'_> {
         let mut groups: HashMap<_, usize> = HashMap::new();
         let mut collectives: HashMap<usize, u32> = HashMap::new();
         let mut lanes = Lanes::new();
-        let (mut timeless, mut unpriced): (Vec<&TraceNode<'_>>, Vec<&TraceNode<'_>>) = (Vec::new(), Vec::new());
+        let (mut timeless, mut unpriced): (Vec<&TraceNode<'_>>, Vec<&TraceNode<'_>>) =
+            (Vec::new(), Vec::new());
         for node in &trace.nodes {
             let mut add = |act, cpu| builder.add(self.number, Node { act, cpu, nic: 0, part: 0, line: 0 });
             let (start, end) = match node.kind {
@@ -93,10 +94,10 @@ impl Rank<'_> {
                     meetings
                         .join((group, *number), (self.number, gates), request, || trace.position(node))
                         .map_err(|at| {
-                            let problem =
-                                format!("another collective, size or root than that of its group at {at}");
-                            trace.error(node, &problem)
-                        })?;
+                        let problem =
+                            format!("another collective, size or root than that of its group at {at}");
+                        trace.error(node, &problem)
+                    })?;
                     *number += 1;
                     gates
                 }
