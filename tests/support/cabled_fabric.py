@@ -25,6 +25,8 @@ SPINES = {"spine0": ("p0", "p1"), "spine1": ("q0", "q1")}
 LEAVES = {"leaf0": ("a0", "a1", "ah"), "leaf1": ("b0", "b1", "bh")}
 CABLES = {"a0": "p0", "a1": "q0", "b0": "p1", "b1": "q1"}
 """Port of the leaf, and of the spine, as the file has them."""
+NETWORKS = {"a0": "10.9.0", "a1": "10.9.1"}
+"""First bytes of the addresses of links of a leaf that routes: it has .1, and its neighbour .2."""
 INTERVAL = "100 ms"
 
 
@@ -90,7 +92,10 @@ class Panel:
 
 
 class CabledFabric:
-    """Two leaves and two spines, each a bridge (`ovs`) or a datapath in the kernel (`ebpf`)."""
+    """Two leaves and two spines: bridges (`ovs`), datapaths in the kernel (`ebpf`), `leaf0` a kernel (`linux`).
+
+    They are in one namespace, so one alone can be a kernel that routes.
+    """
 
     def __init__(self, folder: Path, targets: Mapping[str, str]) -> None:
         self.targets = targets
@@ -103,6 +108,10 @@ class CabledFabric:
         ports = LEAVES | SPINES
         for port in (port for names in ports.values() for port in names):
             self.panel.add(port)
+        if self.targets["leaf0"] == "linux":
+            for port, network in NETWORKS.items():
+                ip("address", "add", f"{network}.1/24", "dev", port)
+                ip("neighbour", "add", f"{network}.2", "lladdr", "02:00:00:00:00:02", "dev", port)
         bridges = [name for name, target in self.targets.items() if target == "ovs"]
         if bridges:
             self.open_vswitch.start()
@@ -126,6 +135,8 @@ class CabledFabric:
             first, second = (to1, to0) if swapped and leaf == "leaf0" else (to0, to1)
             ports = f'{{ host{number} = "{host}", spine0 = "{first}", spine1 = "{second}" }}'
             lines.append(f"[switch.{leaf}]\nports = {ports}\n{self._keys(leaf)}")
+            if self.targets[leaf] == "linux":
+                lines.append(f'gateways = {{ spine0 = "{NETWORKS[first]}.2", spine1 = "{NETWORKS[second]}.2" }}')
             lines.append(f'[leaf.{leaf}]\nprefixes = ["10.1.{number}.0/24"]')
             lines.append(f'[host.host{number}]\naddresses = ["10.1.{number}.1"]')
         for spine, (to0, to1) in SPINES.items():
@@ -143,11 +154,11 @@ class CabledFabric:
 
 
 @contextmanager
-def cabled_fabric(folder: Path, leaves: str, spines: str) -> Iterator[CabledFabric]:
-    """A started one, all leaves of one target and all spines of one; to be used in a namespace of its own."""
+def cabled_fabric(folder: Path, leaves: str, spines: str, **others: str) -> Iterator[CabledFabric]:
+    """A started one, for a namespace of its own: targets of leaves, of spines, and of single switches by name."""
     if "ovs" in (leaves, spines):
         need_open_vswitch()
-    fabric = CabledFabric(folder, dict.fromkeys(LEAVES, leaves) | dict.fromkeys(SPINES, spines))
+    fabric = CabledFabric(folder, dict.fromkeys(LEAVES, leaves) | dict.fromkeys(SPINES, spines) | others)
     try:
         fabric.start()
         yield fabric

@@ -41,9 +41,14 @@ def verdicts(snapshot: Snapshot) -> dict[str, str]:
     return {cable.interface: cable.verdict for cable in snapshot.cables}
 
 
-@pytest.mark.parametrize(("leaves", "spines"), [("ovs", "ovs"), ("ebpf", "ebpf"), ("ebpf", "ovs")])
+@pytest.mark.parametrize(
+    ("leaves", "spines", "others"),
+    [("ovs", "ovs", {}), ("ebpf", "ebpf", {}), ("ebpf", "ovs", {}), ("ebpf", "ebpf", {"leaf0": "linux"})],
+)
 @with_own_datapaths
-def test_swapped_cables_are_named_until_they_are_as_written(tmp_path: Path, leaves: str, spines: str) -> None:
+def test_swapped_cables_are_named_until_they_are_as_written(
+    tmp_path: Path, leaves: str, spines: str, others: dict[str, str]
+) -> None:
     named = {
         "leaf0 port a0 is wired to spine1 port q0; the file says spine0 port p0",
         "leaf0 port a1 is wired to spine0 port p0; the file says spine1 port q0",
@@ -66,7 +71,7 @@ def test_swapped_cables_are_named_until_they_are_as_written(tmp_path: Path, leav
             snapshot = await running.until(lambda found: len(texts(found)) == 4)
             assert "leaf0 port a0 is wired to spine0 port p0; the file says spine1 port q0" in texts(snapshot)
 
-    with cabled_fabric(tmp_path, leaves, spines) as fabric:
+    with cabled_fabric(tmp_path, leaves, spines, **others) as fabric:
         asyncio.run(run(fabric))
 
 
