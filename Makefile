@@ -20,9 +20,9 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 # assertions and overflow checks (Cargo.toml).
 CHECKED := CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true
 # Several times what either half takes; past it a run is ended, and says where it stands.
-LIMIT_S := 2400
+LIMIT_S := 3600
 # One program of Rust tests, of which all but the one that hangs have ended by then (tests/own_world.sh).
-PROGRAM_LIMIT_S := 1200
+PROGRAM_LIMIT_S := 1800
 # The Rust half's; beside busy processes it would get next to no time (tests/repeatedly.sh).
 NICE := nice
 # Folders of Python tests that start few programs and simulate next to nothing (make check).

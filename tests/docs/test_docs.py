@@ -63,7 +63,7 @@ def test_writing_changes_what_is_stale_and_removes_what_is_gone(tmp_path: Path) 
     for name in ("Cargo.toml", "pyproject.toml", "crates", "bench", "python"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "docs").mkdir()
-    for name in ("ARCHITECTURE.md", "docs/results.md"):
+    for name in ("ARCHITECTURE.md", "docs/deploy.md", "docs/results.md"):
         (tmp_path / name).write_text((ROOT / name).read_text())
     texts = pages_of_code(tmp_path)
     assert write(tmp_path, texts)

@@ -36,7 +36,9 @@ traffic = [{ sizes = "web-search", load = 0.5 }]
 [axes]
 routing.balance = ["ecmp", "conga"]
 """
-KINDS = {"plan.toml": "plan-ovs", "plan-ebpf.toml": "plan-ebpf", "fabric.toml": "fabric", "p4-fig2.toml": "fabric"}
+KINDS = {"plan.toml": "plan-ovs", "plan-ebpf.toml": "plan-ebpf"} | dict.fromkeys(
+    ("fabric.toml", "p4-fig2.toml", "bgp.toml"), "fabric"
+)
 """Examples that are neither scenarios nor studies."""
 FILES = sorted(path for name in ("examples", "studies") for path in (ROOT / name).rglob("*.toml"))
 VALIDATORS = {name: jsonschema.Draft7Validator(schema) for name, schema in schemas().items()}

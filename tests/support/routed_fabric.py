@@ -83,13 +83,16 @@ class RoutedFabric:
         self.ip(end.partition("-")[0], f"link set {end} {'up' if up else 'down'}")
 
     def interpose(self, leaf: str, spine: str) -> None:
-        """Puts a bridge into a link, whose queue towards the spine drops most of what comes, unseen by both ends."""
+        """Puts a bridge into a link, whose queue towards the spine drops most of what comes, unseen by both ends.
+
+        It lets LLDP frames through (`group_fwd_mask`), so that the cable seems right.
+        """
         near, far = port(leaf, spine), port(spine, leaf)
         home = self.processes["wire"] = subprocess.Popen(["unshare", "--net", "sleep", "600"])
         self._await(["wire"])
         addresses = self.addresses(leaf, spine, 0)
         self.ip(leaf, f"link del {near}")
-        self.ip("wire", "link add wire type bridge", "link set wire up")
+        self.ip("wire", "link add wire type bridge group_fwd_mask 0x4000", "link set wire up")
         for node, name, theirs in ((leaf, near, addresses[0]), (spine, far, addresses[1])):
             self.ip(node, f"link add {name} type veth peer name w{name} netns {home.pid}")
             self.ip(node, *(f"addr add {one} dev {name}" + _nodad(one) for one in theirs), f"link set {name} up")
