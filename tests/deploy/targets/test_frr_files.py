@@ -188,7 +188,7 @@ def test_folders_and_verbs_that_are_not_for_it_are_refused(tmp_path: Path) -> No
     assert plan(tmp_path / "out").returncode == plan(tmp_path / "out").returncode == 0
     for verb in ("apply", "remove"):
         refused = anabranch(verb, str(tmp_path / "out" / "leaf0" / "plan.toml"), "--target", "frr")
-        error = "target: frr: only compared with a plan, by diff and verify; its own tools change it, or give `ovs`"
+        error = "target: frr: only compared with a plan, by diff and verify; change it by its own tools, or give `ovs`"
         assert (refused.returncode, refused.stderr.startswith(f"anabranch: error: {error}")) == (2, True), refused
 
 

@@ -34,7 +34,7 @@ def target(name: str) -> Target[Any, Any, Any]:
 
     """
     if name in COMPARED:
-        problem = "only compared with a plan, by diff and verify; its own tools change it"
+        problem = "only compared with a plan, by diff and verify; change it by its own tools"
         raise AnabranchError(f"target: {name}: {problem}, or give {listed()}")
     chosen = choose(name, list(TARGETS), "target")
     return cast("Target[Any, Any, Any]", importlib.import_module(f"anabranch.deploy.targets.{chosen}.target").TARGET)
