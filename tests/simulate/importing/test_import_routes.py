@@ -26,7 +26,7 @@ def test_routes_of_a_daemon_become_a_plan(row: str, tmp_path: Path) -> None:
     assert (again.returncode, again.stderr) == (2, "anabranch: error: ours: exists; give a new folder by --into\n")
     for text, error in (
         (PLANS[row].replace('"bgp"', '"ospf"'), "routes.json: no route of bgp with several paths among 3; give what"),
-        (PLANS[row].replace("10.1.1.0/24", "10.1.1.7/24"), "routes.json: no routes of zebra: ValueError("),
+        (PLANS[row].replace("10.1.1.0/24", "10.1.1.7/24"), "routes.json: 10.1.1.7/24: not in the form of zebra"),
         (PLANS[row][:-3], "routes.json:"),
     ):
         (tmp_path / "routes.json").write_text(text)

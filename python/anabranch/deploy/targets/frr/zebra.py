@@ -11,6 +11,7 @@ from typing import Any
 
 from anabranch.deploy.netlink.nexthop import Prefix
 from anabranch.files.errors import AnabranchError
+from anabranch.files.terminal.visible import one_line
 
 BANDWIDTH = re.compile(r"LB:\d+:(\d+)")
 """Link bandwidth in bytes per second, as bgpd writes an extended community."""
@@ -58,15 +59,7 @@ def routes(answer: Mapping[str, Any], where: str) -> list[ZebraRoute]:
         AnabranchError: it is no such answer.
 
     """
-    try:
-        return [
-            ZebraRoute(ip_network(text), str(entry["protocol"]), tuple(_hops(entry)))
-            for text, entries in answer.items()
-            for entry in entries
-            if entry.get("selected")
-        ]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise AnabranchError(f"{where}: no routes of zebra: {error!r}; give what `show ip route json` says") from None
+    return [route for text, entries in answer.items() for route in _chosen(text, entries, where)]
 
 
 def paths(answer: Mapping[str, Any], known: Mapping[Prefix, ZebraRoute]) -> dict[Prefix, dict[str, int]]:
@@ -94,6 +87,19 @@ def paths(answer: Mapping[str, Any], known: Mapping[Prefix, ZebraRoute]) -> dict
         if by_device:
             by_prefix[prefix] = by_device
     return by_prefix
+
+
+def _chosen(text: str, entries: Any, where: str) -> list[ZebraRoute]:
+    """The routes of one prefix that zebra has chosen."""
+    try:
+        return [
+            ZebraRoute(ip_network(text), str(entry["protocol"]), tuple(_hops(entry)))
+            for entry in entries
+            if entry.get("selected")
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        hint = "give what `show ip route json` says"
+        raise AnabranchError(f"{where}: {one_line(text)}: not in the form of zebra's routes; {hint}") from None
 
 
 def _hops(entry: Mapping[str, Any]) -> Iterator[NextHop]:
