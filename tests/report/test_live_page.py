@@ -44,6 +44,16 @@ class Gated(ab.Scheme):
             time.sleep(0.01)
         return None
 """
+SLOW_QUESTIONS = """(() => {
+    const ask = window.fetch;
+    window.fetch = async (...question) => {
+        window.isSilent = true;
+        await new Promise((done) => setTimeout(done, 1500));
+        window.isSilent = false;
+        return ask(...question);
+    };
+})()"""
+"""Lets the page be silent before each question."""
 SCENARIO = SMALL.replace('"10 ms"', '"120 ms"').replace("load = 0.5", "load = 0.9") + '\ninterval = "500 us"\n'
 SCENARIO = (
     SCENARIO.replace("hosts_per_leaf = 2", 'hosts_per_leaf = 8\nlink.buffer = "30 KB"')
@@ -193,6 +203,9 @@ def test_a_stopped_run_says_so(browser: Browser, tmp_path: Path) -> None:
     with live(tmp_path) as (process, address):
         page = browser.visit(address)
         fed(page)
+        # A page that is between two of its questions when the run stops hears of it too.
+        page.evaluate(SLOW_QUESTIONS)
+        when(page, "window.isSilent")
         process.send_signal(signal.SIGINT)
         when(page, "document.body.dataset.state === 'stopped'")
         assert text(page, "live-state") == "The run was stopped and has no results: it was stopped at the terminal."

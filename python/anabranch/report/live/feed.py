@@ -56,7 +56,7 @@ class Feed:
         self._pages: dict[str, float] = {}
         """When each page asked last."""
         self._served: set[str] = set()
-        """Pages that have the report."""
+        """Pages that have the end: the report, or the word that there is none."""
 
     def watch(self, progress: Progress) -> None:
         """Takes what has ended since the last look; to be called several times a second while the run lasts."""
@@ -117,6 +117,8 @@ class Feed:
             self._seen(page)
             self._news.wait_for(lambda: f"{self._run}-{self._version}" != known, WAIT_S)
             self._seen(page)
+            if self._end is not None and not self._end.get("report"):
+                self._serve(page)
             times, epoch = self._intervals.times, f"{self._run}-{self._intervals.epoch}"
             start = query.get("from", "")
             first = min(int(start), len(times)) if query.get("epoch") == epoch and start.isdecimal() else 0
@@ -136,8 +138,7 @@ class Feed:
     def handed(self, page: str) -> None:
         """Notes that a page has the report."""
         with self._news:
-            self._served.add(page)
-            self._news.notify_all()
+            self._serve(page)
 
     def is_watched(self) -> bool:
         """Whether a page is open."""
@@ -145,7 +146,7 @@ class Feed:
             return bool(self._open())
 
     def await_pages(self, seconds: float) -> None:
-        """Waits until every open page has the report, at most so long."""
+        """Waits until every open page has the end, at most so long."""
         with self._news:
             until = time.monotonic() + seconds
             while not self._open() <= self._served and time.monotonic() < until:
@@ -161,6 +162,10 @@ class Feed:
         self._pages = {name: seen for name, seen in self._pages.items() if now - seen < SEEN_S}
         if page:
             self._pages[page] = now
+
+    def _serve(self, page: str) -> None:
+        self._served.add(page)
+        self._news.notify_all()
 
     def _notify(self) -> None:
         self._version += 1

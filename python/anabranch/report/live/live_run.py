@@ -16,7 +16,7 @@ from anabranch.simulate.runs.results import Run
 from anabranch.simulate.stats.size_classes import SizeClass
 
 LAST_S = 15.0
-"""Longest time to wait at the end for pages to take the report."""
+"""Longest time to wait for pages to take the end."""
 
 
 class LiveRun:
@@ -56,6 +56,7 @@ class LiveRun:
     ) -> None:
         if error is not None:
             self._feed.stopped(str(error) or "it was stopped at the terminal")
+            self._feed.await_pages(LAST_S)
         self._server.close()
 
     def watch(self, progress: Progress) -> None:
