@@ -167,9 +167,12 @@ def _check_axes(request: FigureRequest, cells: Cells) -> None:
 def _mean(request: FigureRequest, cells: Cells, fixed: dict[str, object]) -> tuple[float | None, float | None]:
     """Over seeds, and over the axes that the figure does not name, with half the width of the interval over seeds."""
     by_seed: dict[int, list[float]] = {}
+    axes = list(cells.axes)
+    chosen = [(axes.index(axis), label) for axis, label in fixed.items()]
     for (labels, seed, quantity), number in cells.numbers.items():
-        of_cell = dict(zip(cells.axes, labels, strict=True))
-        if quantity == request.quantity and number is not None and fixed.items() <= of_cell.items():
+        if number is None or quantity != request.quantity:
+            continue
+        if all(labels[place] == label for place, label in chosen):
             by_seed.setdefault(seed, []).append(number)
     means = np.array([float(np.mean(numbers)) for numbers in by_seed.values()])
     return (float(means.mean()), half_width(means)) if len(means) else (None, None)
