@@ -245,12 +245,17 @@ def test_weights_follow_cables_as_they_are(tmp_path: Path, leaves: str, spines: 
             assert not [data for port, data in fabric.panel.frames if port == "bh" and data in sent]
         async with Running(fabric.file(), as_wired=True) as running:
             snapshot = await running.until(
-                lambda found: found.events["rewired"] > 0 and not found.unplanned and is_steady(found)
+                lambda found: (
+                    found.events["rewired"] > 0
+                    and not found.unplanned
+                    and is_steady(found)
+                    # Each port has been heard: until then it says so in a text of its own.
+                    and len(texts(found)) == 4
+                )
             )
             await asyncio.to_thread(sees_all, fabric, "bh")
             await asyncio.to_thread(sees_all, fabric, "bh")
             assert not [data for port, data in fabric.panel.frames if port == "a1" and data in sent]
-            assert len(texts(snapshot)) == 4
             assert not snapshot.converged
             # As written again: nothing is left of the other wiring.
             fabric.panel.patch(CABLES)

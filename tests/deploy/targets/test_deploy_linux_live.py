@@ -14,7 +14,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 from anabranch.deploy.netlink.nexthop import Route, Rule
@@ -24,6 +24,7 @@ from support.linux_links import PLAN, busied, ip, links, on_linux, written
 from support.own_namespace import in_own_namespace
 
 TWO = PLAN.replace(', "e3"]', "]").replace(', ""]', "]")
+ADDRESS = ip_address("10.2.0.9")
 PORTS = range(2000, 2400)
 GROUP = 0xAB000000
 PATIENCE_S = 30.0
@@ -79,7 +80,7 @@ class Traffic:
         def send() -> None:
             while not self._ended.is_set():
                 for port in PORTS:
-                    sender.sendto(b"", ("10.2.0.9", port))
+                    sender.sendto(b"", (str(ADDRESS), port))
                     for number, receiver in receivers.items():
                         self._receive(number, receiver)
                 self.rounds += 1
@@ -109,8 +110,11 @@ class Traffic:
                 packet = receiver.recv(64)
             except BlockingIOError:
                 return
+            # Neighbour discovery and ARP go by the links too.
+            if packet[9] != socket.IPPROTO_UDP or packet[16:20] != ADDRESS.packed:
+                continue
             port = int.from_bytes(packet[22:24], "big")
-            if port in PORTS and self.links[port][-1:] != [number]:
+            if self.links[port][-1:] != [number]:
                 self.links[port].append(number)
 
 
