@@ -33,7 +33,7 @@ def install(
         typer.Argument(
             metavar="COMMAND...",
             help="The command as it is typed, without `anabranch`: `control FABRIC.toml`, `apply PLAN.toml --target "
-            "linux --follow` or `mark URL`.",
+            "NAME --follow` or `mark URL`.",
         ),
     ],
     systemd: Annotated[bool, typer.Option("--systemd", help="Write a unit of systemd. Required.")] = False,

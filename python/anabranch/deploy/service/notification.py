@@ -9,6 +9,8 @@ import asyncio
 import os
 import socket
 
+LIMIT_S = 1.0
+
 
 def report_ready() -> None:
     """Reports that what the service is for is under way."""
@@ -31,5 +33,7 @@ def _report(message: bytes) -> None:
     if address[:1] not in {"/", "@"}:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as manager:
+        # A manager that does not read is no reason to stand still.
+        manager.settimeout(LIMIT_S)
         manager.connect(address.replace("@", "\0", 1) if address[0] == "@" else address)
         manager.sendall(message)

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import anabranch
 from anabranch.deploy.service.access import ANYBODY, Reader
 from anabranch.deploy.service.needs import Needs
 from anabranch.files.errors import AnabranchError
 from anabranch.files.exit_status import STATUS_BAD_INPUT
 
+PACKAGE = Path(__file__).parents[2]
 ROOT = "root"
 WATCHDOG_S = 30
 RESTART_S = 1
@@ -59,7 +59,7 @@ def unit(service: Service, arguments: Sequence[str], *, name: str, user: str | N
     """
     user = user or (ROOT if service.needs.as_root else None)
     program = [sys.executable, "-m", "anabranch"]
-    own = [str(Path(anabranch.__file__).parent), sys.executable]
+    own = [str(PACKAGE), sys.executable]
     files = [*map(_whole, (*service.files, *service.named))]
     reader = Reader.of(user) if user else ANYBODY
     for file in [*own, *files]:
