@@ -14,16 +14,23 @@ class UnavailableError(AnabranchError):
     """Error of a switch, a kernel or an address that may pass: the same command may succeed later."""
 
 
+class OverruledError(AnabranchError):
+    """Error of a switch or kernel that somebody else has changed on purpose: the same command would undo it."""
+
+
 @contextmanager
 def unavailable() -> Iterator[None]:
     """Makes every error of a block one that may pass: what the user wrote was read before it.
 
     Raises:
         UnavailableError: the block raised an AnabranchError or an OSError.
+        OverruledError: the block raised it.
 
     """
     try:
         yield
+    except OverruledError:
+        raise
     except AnabranchError as error:
         raise UnavailableError(str(error)) from error
     except OSError as error:

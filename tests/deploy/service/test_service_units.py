@@ -197,6 +197,7 @@ def test_a_controller(booted: Machine, leaf: str, capabilities: set[str]) -> Non
     if "linux" in leaf:
         seen = booted.show(name, "WatchdogTimestampMonotonic")
         wait(lambda: booted.show(name, "WatchdogTimestampMonotonic") != seen, lambda: booted.log(name))
+        assert booted.show(name, "NRestarts") == "0", booted.log(name)
         process = booted.show(name, "MainPID")
         # Nothing moves in there any more: the watchdog ends it, and it begins again.
         booted.run("kill", "-STOP", process)
