@@ -33,8 +33,7 @@ TARGETS = {
 """All that there is beside what a test installs; the machine's own units stay out."""
 OUTER = """
 mount -t cgroup2 cgroup2 "$1/cgroup" || exit 77
-group="$1/cgroup/anabranch-test-$$"
-mkdir "$group" && echo $$ >"$group/cgroup.procs" || exit 77
+group=$(mktemp -d "$1/cgroup/anabranch-test-XXXXXXXX") && echo $$ >"$group/cgroup.procs" || exit 77
 unshare --mount --pid --net --uts --ipc --cgroup --fork --kill-child --mount-proc bash "$1/boot.sh" "$1"
 echo $$ >"$1/cgroup/cgroup.procs"
 find "$group" -depth -type d -exec rmdir {} +
@@ -47,6 +46,8 @@ mount -t sysfs sysfs /sys
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t bpf -o mode=700 bpf /sys/fs/bpf
 mount --bind "$folder/lib" /lib/systemd/system
+# They would make units of /etc/init.d and /etc/fstab.
+mount -t tmpfs tmpfs /lib/systemd/system-generators
 mount --bind "$folder/etc" /etc/systemd/system
 mount --bind "$folder/var" /var/lib
 ip link set lo up
