@@ -122,7 +122,9 @@ def test_no_connection_moves(tmp_path: Path) -> None:
         # Nobody starts ours but systemd; what the switches' own package does is done here.
         booted.python(BRIDGES_START, str(bridges))
         boots = 2
-        for unit in units:
-            wait(lambda unit=unit: booted.show(unit, "ActiveState") == "active", lambda unit=unit: booted.log(unit))
+        wait(
+            lambda: all(booted.show(unit, "ActiveState") == "active" for unit in units),
+            lambda: "\n".join(map(booted.log, units)),
+        )
         wait(is_planned, lambda: booted.log(units[2]))
         assert paths(booted, bridges) == before
