@@ -16,6 +16,7 @@ need iperf3 iperf3
 need openssl openssl
 need eu-stack elfutils
 need unshare util-linux
+need systemd-analyze systemd
 need lldpd lldpd
 need vtysh frr
 need gobgpd gobgpd

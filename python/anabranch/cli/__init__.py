@@ -16,8 +16,8 @@ import typer
 from typer.core import TyperGroup
 
 from anabranch.cli import verbs
-from anabranch.files.errors import AnabranchError
-from anabranch.files.exit_status import STATUS_BAD_INPUT, STATUS_STOPPED
+from anabranch.files.errors import AnabranchError, UnavailableError
+from anabranch.files.exit_status import STATUS_BAD_INPUT, STATUS_STOPPED, STATUS_UNAVAILABLE
 
 VERBS = sorted(module.name for module in pkgutil.iter_modules(verbs.__path__))
 
@@ -113,6 +113,9 @@ def main() -> None:
     """Runs the command line; bad input ends in one line on stderr and status 2, never in a traceback."""
     try:
         status = app(args=sys.argv[1:] or ["--help"], standalone_mode=False)
+    except UnavailableError as error:
+        fail(error)
+        status = STATUS_UNAVAILABLE
     except AnabranchError as error:
         status = fail(error)
     except typer.Abort:

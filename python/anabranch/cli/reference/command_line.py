@@ -22,7 +22,8 @@ HEAD = f"""# Command line
 
 Every command has `--help`, which prints what stands here. Exit statuses of all: 0 for success, 2 for bad input (one
 line on standard error names the file, key and value, and gives a hint), 130 for Ctrl-C. Other statuses stand with the
-command. What a verb prints as a table it writes with `--json` as a document ([results.md](results.md#documents)).
+command; 75 is that of a [service](services.md#starts-and-restarts) which may succeed later. What a verb prints as a
+table it writes with `--json` as a document ([results.md](results.md#documents)).
 
 Paths count from 1 in the order in which their weights are given, in tables, options, errors and documents alike. What a
 switch, a table or a file numbers itself keeps its own numbers, which count from 0: buckets, slots, cells and turns,

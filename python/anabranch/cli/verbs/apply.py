@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anabranch.cli import DEPLOY, Json
 from anabranch.deploy.targets.plan.options import REACH, DryRun, PlanPath, TargetName, TargetOptions, with_options
 from anabranch.deploy.targets.registry import DEFAULT, target
-from anabranch.files.errors import AnabranchError
+from anabranch.files.errors import AnabranchError, unavailable
+
+if TYPE_CHECKING:
+    from anabranch.deploy.service.unit import Service
 
 UNITS_S = {"s": 1, "min": 60, "h": 3600}
 CONFIRM_MOST_S = 7 * 24 * 3600
@@ -53,7 +59,8 @@ def apply(
 ) -> None:
     """Make a switch hold a plan, all of it or nothing.
 
-    Rules and groups of other owners stay as they are.
+    Rules and groups of other owners stay as they are. With --follow the status is 75 where nothing is wrong with the
+    plan, and the switch or the kernel refuses it: the same command may succeed later.
     """
     from anabranch.deploy.targets import verbs
     from anabranch.deploy.targets.plan.show import show
@@ -70,7 +77,11 @@ def apply(
         raise AnabranchError("confirm: with --follow or --dry-run there is nothing to go back from; leave one out")
     confirm_s = None if confirm is None else _seconds(confirm)
     own = options.of(target_name)
-    outcome = verbs.apply(chosen, plan, own, dry_run=dry_run, waits=wait, confirm_s=confirm_s)
+    if follow:
+        # Beyond this nothing is wrong with what the user wrote, so a service manager may start it again.
+        chosen.read(plan, own)
+    with unavailable() if follow else nullcontext():
+        outcome = verbs.apply(chosen, plan, own, dry_run=dry_run, waits=wait, confirm_s=confirm_s)
     if json is not None:
         from anabranch.deploy.targets.plan.record import changes
         from anabranch.files.terminal.json_document import write_json
@@ -79,7 +90,32 @@ def apply(
     if json != "-":
         show(outcome, dry_run, terminal())
     if follow and chosen.descriptor.follow is not None:
-        chosen.descriptor.follow(plan, own, terminal(json))
+        with unavailable():
+            chosen.descriptor.follow(plan, own, terminal(json))
+
+
+def service(given: Mapping[str, Any]) -> Service:
+    """What `apply --follow` with these parameters takes as a service.
+
+    Raises:
+        AnabranchError: the target cannot follow, the plan is not as it must be, or another option is given.
+
+    """
+    from anabranch.deploy.service.unit import Service
+
+    plan, chosen = given["plan"], target(given["target_name"])
+    if chosen.descriptor.follow is None:
+        chosen.refuse("follow")
+    if not given["follow"]:
+        raise AnabranchError("follow: missing; a service follows the links: give --follow")
+    others = [name for name in ("dry_run", "wait", "confirm", "json") if given[name]]
+    if others:
+        raise AnabranchError(f"{others[0].replace('_', '-')}: not for a service; leave it out")
+    # An option that may be repeated has no list yet.
+    own = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    chosen.read(plan, TargetOptions(REACH, own).of(chosen.name))
+    title = f"anabranch: {chosen.descriptor.title} at the plan {plan}"
+    return Service(title, f"anabranch-apply-{Path(plan).stem}", chosen.descriptor.needs, (plan,))
 
 
 def _seconds(text: str) -> float:

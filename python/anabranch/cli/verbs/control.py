@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +14,7 @@ from anabranch.files.hints import install
 
 if TYPE_CHECKING:
     from anabranch.deploy.control.state import Snapshot
+    from anabranch.deploy.service.unit import Service
 
 STATUS_NOT_AS_PLANNED = 1
 
@@ -47,9 +49,9 @@ def control(
 ) -> int:
     """Follow the links of a fabric, and keep its switches at the plan.
 
-    Runs until SIGTERM, which leaves the rules in place; SIGHUP reads the file anew. With --once or --dry-run the status
-    is 1 if a switch cannot be reached or does not take its plan, with --once also if a cable leads elsewhere than the
-    file says.
+    Runs until SIGTERM, which leaves the rules in place; SIGHUP reads the file anew. The status is 75 if an address of
+    `[listen]` cannot be listened at. With --once or --dry-run it is 1 if a switch cannot be reached or does not take
+    its plan, with --once also if a cable leads elsewhere than the file says.
     """
     import asyncio
 
@@ -92,6 +94,38 @@ def control(
         _print(snapshot, changed=not dry_run)
     wrong = any(not one.connected or (one.differences and not dry_run) for one in snapshot.switches)
     return STATUS_NOT_AS_PLANNED if wrong or _doubtful(snapshot) or not snapshot.plans else 0
+
+
+def service(given: Mapping[str, Any]) -> Service:
+    """What a controller with these parameters takes as a service.
+
+    Raises:
+        AnabranchError: the fabric file is not as it must be, or an option is given that ends.
+
+    """
+    from anabranch.deploy.control import file as fabric_file
+    from anabranch.deploy.control.switch_kind import kinds
+    from anabranch.deploy.service.needs import INTERNET, Needs
+    from anabranch.deploy.service.unit import Service
+
+    fabric = fabric_file.read(Path(given["file"]))
+    ends = [name for name in ("once", "dry_run", "json") if given[name]]
+    if ends:
+        raise AnabranchError(f"{ends[0].replace('_', '-')}: not for a service; leave it out")
+    needs = INTERNET if fabric.http or fabric.openflow else Needs()
+    for kind in kinds():
+        if fabric.switches_of(kind.target):
+            needs |= kind.needs(fabric)
+    certificates = [] if fabric.tls is None else [fabric.tls.key, fabric.tls.certificate, fabric.tls.authority]
+    file = str(given["file"])
+    return Service(
+        f"anabranch: controller of the fabric {file}",
+        f"anabranch-control-{Path(file).stem}",
+        needs,
+        (file,),
+        named=tuple(map(str, certificates)),
+        is_watched=True,
+    )
 
 
 def _doubtful(snapshot: Snapshot) -> list[str]:

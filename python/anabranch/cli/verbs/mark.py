@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anabranch.cli import DEPLOY
-from anabranch.files.errors import AnabranchError
+from anabranch.files.errors import AnabranchError, unavailable
+
+if TYPE_CHECKING:
+    from anabranch.deploy.service.unit import Service
+
+URLS = ("http://", "https://")
+MISSING = "labels: missing; give the controller's address, as http://192.0.2.1:9653/slices.json"
 
 
 def register(app: typer.Typer) -> None:
@@ -58,8 +65,8 @@ def mark(
             marking.set_segments(name, marking.SEGMENTS_DEFAULT, enter=enter)
         return
     if labels is None:
-        raise AnabranchError("labels: missing; give the controller's address, as http://192.0.2.1:9653/slices.json")
-    source = labels if labels.startswith(("http://", "https://")) else Path(labels)
+        raise AnabranchError(MISSING)
+    source = labels if labels.startswith(URLS) else Path(labels)
     console = terminal()
     agent = Agent(source, leaf=leaf, enter=enter, say=lambda line: console.print(line, markup=False, highlight=False))
     if once:
@@ -67,4 +74,30 @@ def mark(
         for name in device or ():
             marking.single_segments(name, enter=enter)
         return
-    agent.run(poll_s, device or ())
+    with unavailable():
+        agent.run(poll_s, device or ())
+
+
+def service(given: Mapping[str, Any]) -> Service:
+    """What an agent with these parameters takes as a service.
+
+    Raises:
+        AnabranchError: no source of slices is given, or an option that ends.
+
+    """
+    from anabranch.deploy.service.needs import INTERNET, NETLINK
+    from anabranch.deploy.service.unit import Service
+
+    labels = given["labels"]
+    ends = [name for name in ("once", "remove") if given[name]]
+    if ends:
+        raise AnabranchError(f"{ends[0]}: not for a service; leave it out")
+    if given["netns"]:
+        hint = f"leave it out, and give the unit NetworkNamespacePath=/run/netns/{given['netns']}"
+        raise AnabranchError(f"netns: {given['netns']}: a service is started there; {hint}")
+    if labels is None:
+        raise AnabranchError(MISSING)
+    is_url = labels.startswith(URLS)
+    needs = NETLINK | INTERNET if is_url else NETLINK
+    title = "anabranch: marks of this host's packets"
+    return Service(title, "anabranch-mark", needs, () if is_url else (labels,), reports_ready=False)

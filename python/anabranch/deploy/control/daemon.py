@@ -12,7 +12,8 @@ from anabranch.deploy.control.controller import Controller
 from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.log import RecentEvents
 from anabranch.deploy.control.pages.site import Site
-from anabranch.files.errors import AnabranchError
+from anabranch.deploy.service import notification
+from anabranch.files.errors import AnabranchError, unavailable
 
 
 async def run(file: FabricFile, recent: RecentEvents, *, as_wired: bool = False) -> None:
@@ -24,7 +25,7 @@ async def run(file: FabricFile, recent: RecentEvents, *, as_wired: bool = False)
         as_wired: whether plans follow the cables that are heard instead of the file's.
 
     Raises:
-        AnabranchError: an address of `[listen]` cannot be listened at.
+        UnavailableError: an address of `[listen]` cannot be listened at.
 
     """
     controller = Controller(file, as_wired=as_wired)
@@ -36,12 +37,17 @@ async def run(file: FabricFile, recent: RecentEvents, *, as_wired: bool = False)
     }
     site = Site(controller.snapshot, controller.events, lambda: list(recent.events), controller.labels)
     if file.http:
-        await site.start(file.http)
+        with unavailable():
+            await site.start(file.http)
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
+    alive = asyncio.create_task(notification.report_alive())
+    notification.report_ready()
     try:
-        await controller.run()
+        with unavailable():
+            await controller.run()
     finally:
+        alive.cancel()
         for number in handlers:
             loop.remove_signal_handler(number)
         if file.http:

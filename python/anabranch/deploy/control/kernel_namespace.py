@@ -15,7 +15,7 @@ from typing import Any, TextIO, TypeVar
 from anabranch.deploy.control.backoff import Backoff
 from anabranch.deploy.control.device_cables import DeviceCables
 from anabranch.deploy.control.ending import end
-from anabranch.deploy.control.fabric import PORT_NAME_MAX, SwitchFile
+from anabranch.deploy.control.fabric import PORT_NAME_MAX, FabricFile, SwitchFile
 from anabranch.deploy.control.interface_rates import alias_bps, counters_of, speed_bps
 from anabranch.deploy.control.network import Interface
 from anabranch.deploy.control.session import Session, Surroundings
@@ -25,6 +25,7 @@ from anabranch.deploy.netlink.link_state import lives
 from anabranch.deploy.netlink.namespace import file_of, inside
 from anabranch.deploy.netlink.nexthop import Device
 from anabranch.deploy.openflow.port import Port
+from anabranch.deploy.service.needs import NAMESPACES, Needs
 from anabranch.files.errors import AnabranchError
 from anabranch.files.settings import Settings
 
@@ -39,6 +40,12 @@ def take_namespace(settings: Settings) -> str:
     """Takes the key `namespace` of a switch; empty for the controller's own."""
     meaning = "Network namespace of its ports: a name of `ip netns`, or a file."
     return settings.text("namespace", "", meaning, otherwise="the controller's own")
+
+
+def needs_of(fabric: FabricFile, target: str) -> Needs:
+    """What switches of a target take that are in network namespaces, beside what the target itself does."""
+    needs = Needs(frozenset({"CAP_NET_RAW"}), frozenset({"AF_PACKET"})) if fabric.wiring.use else Needs()
+    return needs | NAMESPACES if any(one.keys.namespace for one in fabric.switches_of(target)) else needs
 
 
 class NamespaceSession(Session[State]):

@@ -15,6 +15,7 @@ from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.forwarding import Forwarding
 from anabranch.deploy.control.session import Session, Surroundings
 from anabranch.deploy.control.slicing import Slicing
+from anabranch.deploy.service.needs import Needs
 from anabranch.deploy.targets import registry
 from anabranch.files.errors import AnabranchError
 from anabranch.files.settings import Settings
@@ -113,6 +114,10 @@ class SwitchKind(ABC, Generic[State]):
         """
         del fabric
         return None
+
+    @abstractmethod
+    def needs(self, fabric: FabricFile) -> Needs:
+        """What the controller takes of its machine for such switches of a fabric, which has some."""
 
     @abstractmethod
     def attend(self, surroundings: Surroundings) -> Attended:

@@ -53,7 +53,15 @@ def inside(namespace: str) -> Iterator[None]:
         os.close(came_from)
 
 
+def _is_own(descriptor: int) -> bool:
+    """Whether the calling thread is in a namespace already."""
+    return os.path.samestat(Path("/proc/thread-self/ns/net").stat(), os.fstat(descriptor))
+
+
 def _set(descriptor: int, namespace: str) -> None:
+    if _is_own(descriptor):
+        # To enter it again would take CAP_SYS_ADMIN all the same.
+        return
     library = ctypes.CDLL(None, use_errno=True)
     if library.setns(descriptor, CLONE_NEWNET):
         raise AnabranchError(f"namespace {namespace}: {os.strerror(ctypes.get_errno())}; it takes root to enter one")

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
+from anabranch.deploy.service.needs import Needs
 from anabranch.files.errors import AnabranchError
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class Descriptor:
     """Parts that the target does not have, each with the reason and a hint."""
     follow: Callable[[str, Any, Console], None] | None = None
     """Keeps a plan in force as links come and go until it is interrupted, where nobody else does."""
+    needs: Needs = field(default_factory=Needs)
+    """What `follow` takes of the machine, beside reading the plan."""
     stale: Callable[[bool], tuple[list[str], list[str]]] | None = None
     """Removes what no plan can remove any more; returns it as lines, and notes. The argument: whether it only looks."""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
+
+if TYPE_CHECKING:
+    import polars as pl
 
 TIERS = ("host", "server", "nic", "leaf", "aggregation", "spine")
 
@@ -29,6 +31,8 @@ def port_utilization(
     topology: Mapping[str, Any], ports: pl.DataFrame, until_ns: float | None = None
 ) -> npt.NDArray[np.float64]:
     """Utilisation of each port, shape (ports,), over the intervals that end by `until_ns`, or all if none does."""
+    import polars as pl
+
     chosen = ports
     if until_ns is not None:
         within = ports.filter(pl.col("start_ns") + pl.col("length_ns") <= until_ns)

@@ -20,7 +20,7 @@ from typing import Protocol
 
 from anabranch._core import KernelDatapath, KernelGroup
 from anabranch.deploy.targets.ebpf.folder import ROOT, own_folder, require_file_system
-from anabranch.files.errors import AnabranchError
+from anabranch.files.errors import AnabranchError, OverruledError
 
 NEW, OLD = "+new", "+old"
 HALF = "+half"
@@ -31,7 +31,7 @@ LINK = "link-"
 LOCK_TIMEOUT_S, LOCK_STEP_S = 60.0, 0.005
 
 
-class ChangedElsewhereError(AnabranchError):
+class ChangedElsewhereError(OverruledError):
     """Somebody else has changed, replaced or removed a datapath that was left in a known state."""
 
 

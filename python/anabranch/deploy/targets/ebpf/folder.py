@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from anabranch import _core
+from anabranch.deploy.service.needs import NETLINK, Needs
 
 MOUNT = Path("/sys/fs/bpf")
 ROOT = MOUNT / "anabranch"
+NEEDS = NETLINK | Needs(
+    frozenset({"CAP_BPF", "CAP_PERFMON"}), calls=frozenset({"bpf"}), writes=frozenset({str(MOUNT)}), as_root=True
+)
+"""What datapaths take of a machine; the file system's folder is root's."""
 
 
 def own_namespace() -> int:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from anabranch.deploy.netlink.link_monitor import LinkEvent, LinkMonitor
+from anabranch.deploy.service.notification import report_ready
 from anabranch.deploy.targets.ebpf import plan_file
 from anabranch.deploy.targets.ebpf.change import put
 from anabranch.deploy.targets.ebpf.datapath import ChangedElsewhereError
@@ -32,6 +33,7 @@ def follow(plan: str, options: Options, console: Console) -> None:
         known = {device.name: device for device in monitor.links.values()}
         _, before = put(planned, known)
         console.print(f"following the links of {', '.join(ports) or 'no port'}; the plan stays when this ends")
+        report_ready()
         news: list[LinkEvent] = []
         waiting = select.poll()
         waiting.register(monitor, select.POLLIN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from anabranch.deploy.targets.ebpf import (
 )
 from anabranch.deploy.targets.ebpf.desired import Desired
 from anabranch.deploy.targets.ebpf.explain import Predicted
+from anabranch.deploy.targets.ebpf.folder import NEEDS
 from anabranch.deploy.targets.ebpf.observe import Observed
 from anabranch.deploy.targets.ebpf.options import Options
 from anabranch.deploy.targets.ebpf.plan_file import EbpfPlan
@@ -38,6 +40,7 @@ class Ebpf(Target[EbpfPlan, Observed, Desired]):
         "ebpf",
         "the kernel's datapath",
         follow=follow.follow,
+        needs=replace(NEEDS, realtime=True),
         stale=leftovers.remove_stale,
     )
 

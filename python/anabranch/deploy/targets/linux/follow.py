@@ -10,6 +10,7 @@ from anabranch.deploy.netlink import kernel
 from anabranch.deploy.netlink.announcements import Announcements
 from anabranch.deploy.netlink.connection import Connection
 from anabranch.deploy.netlink.link_monitor import LinkMonitor
+from anabranch.deploy.service.notification import report_ready
 from anabranch.deploy.targets.following import link_news, report, until_interrupted
 from anabranch.deploy.targets.linux import buckets, change, plan_file
 from anabranch.deploy.targets.linux.desired import desired
@@ -39,6 +40,7 @@ def follow(plan: str, options: None, console: Console) -> None:
             waiting.register(source, select.POLLIN)
         with until_interrupted():
             console.print(f"following {', '.join(names)}; the plan stays when this ends", soft_wrap=True)
+            report_ready()
             while True:
                 events = [event for event in monitor.read() if event.device.name in names]
                 is_due = watch.due()

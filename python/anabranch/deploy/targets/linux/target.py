@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch.deploy.netlink import kernel
+from anabranch.deploy.service.needs import NETLINK
 from anabranch.deploy.targets.linux import (
     buckets,
     change,
@@ -45,6 +46,7 @@ class Linux(Target[LinuxPlan, Observed, Desired]):
             "lab": "labs have bridges and datapaths for switches; take another kind",
         },
         follow=follow.follow,
+        needs=replace(NETLINK, realtime=True),
     )
 
     def forecast(self, group: Group, options: None, bound_pct: float | None, *, strict: bool) -> Forecast:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from anabranch.deploy.control.fabric import FabricFile
-from anabranch.deploy.control.kernel_namespace import NamespaceSessions
+from anabranch.deploy.control.kernel_namespace import NamespaceSessions, needs_of
 from anabranch.deploy.control.session import Surroundings
 from anabranch.deploy.control.switch_kind import SwitchKind
+from anabranch.deploy.service.needs import Needs
+from anabranch.deploy.targets.ebpf.folder import NEEDS
 from anabranch.deploy.targets.ebpf.session import keys as session_keys
 from anabranch.deploy.targets.ebpf.session.datapath import DatapathSession
 from anabranch.deploy.targets.ebpf.session.groups import Groups, GroupsForwarding
@@ -31,6 +33,10 @@ class Datapath(SwitchKind[Groups]):
         """A group for each leaf and each host."""
         del fabric
         return GroupsForwarding()
+
+    def needs(self, fabric: FabricFile) -> Needs:
+        """Rights to change a kernel's datapaths, and to enter its namespace."""
+        return NEEDS | needs_of(fabric, TARGET)
 
     def attend(self, surroundings: Surroundings) -> NamespaceSessions:
         """Datapaths in each of their namespaces."""

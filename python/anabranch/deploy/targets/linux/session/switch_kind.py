@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.deploy.control.fabric import FabricFile
-from anabranch.deploy.control.kernel_namespace import NamespaceSessions
+from anabranch.deploy.control.kernel_namespace import NamespaceSessions, needs_of
 from anabranch.deploy.control.session import Surroundings
 from anabranch.deploy.control.switch_kind import SwitchKind
+from anabranch.deploy.service.needs import NETLINK, Needs
 from anabranch.deploy.targets.linux.session import keys as session_keys
 from anabranch.deploy.targets.linux.session.kernel_routes import RoutesSession
 from anabranch.deploy.targets.linux.session.keys import RoutesKeys
@@ -39,6 +40,10 @@ class KernelRoutes(SwitchKind[Any]):
     def forwarding(self, fabric: FabricFile) -> RoutesForwarding:
         """A group for each leaf and each host, and IP version."""
         return RoutesForwarding(fabric)
+
+    def needs(self, fabric: FabricFile) -> Needs:
+        """Rights to change a kernel's routes, and to enter its namespace."""
+        return NETLINK | needs_of(fabric, TARGET)
 
     def attend(self, surroundings: Surroundings) -> NamespaceSessions:
         """Kernels in each of their namespaces."""

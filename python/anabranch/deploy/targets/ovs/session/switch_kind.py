@@ -14,6 +14,7 @@ from anabranch.deploy.control.switch_kind import Attended, SwitchKind
 from anabranch.deploy.openflow.connection import Connection
 from anabranch.deploy.openflow.listener import Listener, serve
 from anabranch.deploy.openflow.tables import Tables
+from anabranch.deploy.service.needs import INTERNET, Needs
 from anabranch.deploy.targets.ovs.ownership import Ownership
 from anabranch.deploy.targets.ovs.session import keys as session_keys
 from anabranch.deploy.targets.ovs.session.bridge import TIMEOUT_S, BridgeSession
@@ -26,6 +27,8 @@ from anabranch.files.settings import Settings
 
 TARGET = "ovs"
 OPENFLOW = "OpenFlow15"
+UNITS = frozenset({"openvswitch-switch.service", "openvswitch.service"})
+"""Units of Open vSwitch: Debian's, and Fedora's."""
 SOURCES_MAX = 1000
 """Addresses whose last failed handshake is remembered, so that it is reported once however often it comes again."""
 
@@ -151,6 +154,12 @@ class Bridge(SwitchKind[Tables]):
             problem = f"with slices, group numbers are enough for {LEAVES_MAX} leaves; take hash-gravity"
             raise AnabranchError(f"{fabric.file}: policy.recipe: multipath: {problem}")
         return RulesSlicing(Ownership(fabric.owner))
+
+    def needs(self, fabric: FabricFile) -> Needs:
+        """Sockets of this machine's Open vSwitch, which are root's, or connections over the network."""
+        keys = [one.keys for one in fabric.switches_of(TARGET)]
+        is_near = any(address.startswith("unix:") for one in keys for address in (one.openflow, one.ovsdb))
+        return INTERNET | Needs(after=UNITS, as_root=is_near)
 
     def attend(self, surroundings: Surroundings) -> BridgeSessions:
         """Connections over OpenFlow, and to databases."""

@@ -15,6 +15,7 @@ from anabranch.deploy.control.policy import PlannedGroup
 from anabranch.deploy.control.session import Session, Surroundings
 from anabranch.deploy.control.switch_kind import Attended, SwitchKind
 from anabranch.deploy.openflow.port import Port
+from anabranch.deploy.service.needs import Needs
 from anabranch.deploy.targets.protocol import Change
 from anabranch.deploy.targets.table.change import change
 from anabranch.deploy.targets.table.observe import Observed, TableState, observed_in
@@ -201,6 +202,10 @@ class Tables(SwitchKind[TableState]):
         """A table for each leaf and each host."""
         del fabric
         return TablesForwarding()
+
+    def needs(self, fabric: FabricFile) -> Needs:
+        """Folders to write to."""
+        return Needs(writes=frozenset(one.keys.folder for one in fabric.switches_of(TARGET)))
 
     def attend(self, surroundings: Surroundings) -> TableSessions:
         """One file per switch."""
