@@ -58,6 +58,9 @@ def control(
     fabric = fabric_file.read(file)
     if as_wired and dry_run:
         raise AnabranchError("as-wired: only where frames may be sent; leave out --dry-run, or take --once")
+    if as_wired and fabric.takeover_s is not None:
+        problem = "not with --as-wired: a secondary hears no cables"
+        raise AnabranchError(f"{file}: redundancy.use: true: {problem}; leave out either")
     if as_wired and not fabric.wiring.use:
         raise AnabranchError(f"{file}: wiring.use: false: --as-wired needs the frames; leave out either")
     if not (once or dry_run):
@@ -75,6 +78,7 @@ def control(
         return 0
     from anabranch.deploy.control.exposure import exposures
     from anabranch.deploy.control.once import reconcile
+    from anabranch.deploy.control.state import SECONDARY
 
     warnings = exposures(fabric)
     for exposure in warnings:
@@ -90,7 +94,9 @@ def control(
         for line in lines:
             typer.echo(line)
         _print(snapshot, changed=not dry_run)
-    wrong = any(not one.connected or (one.differences and not dry_run) for one in snapshot.switches)
+    wrong = any(
+        not one.connected or one.role == SECONDARY or (one.differences and not dry_run) for one in snapshot.switches
+    )
     return STATUS_NOT_AS_PLANNED if wrong or _doubtful(snapshot) or not snapshot.plans else 0
 
 
@@ -104,6 +110,7 @@ def _doubtful(snapshot: Snapshot) -> list[str]:
 def _print(snapshot: Snapshot, *, changed: bool) -> None:
     from rich.table import Table
 
+    from anabranch.deploy.control.state import SECONDARY
     from anabranch.files.terminal.console import terminal
 
     table = Table(box=None, pad_edge=False)
@@ -117,7 +124,9 @@ def _print(snapshot: Snapshot, *, changed: bool) -> None:
     console = terminal()
     console.print(table)
     for one in snapshot.switches:
-        if one.last_error or not one.connected:
+        if one.role == SECONDARY:
+            console.print(f"{one.name}: another controller is its primary; nothing was changed", markup=False)
+        elif one.last_error or not one.connected:
             console.print(f"{one.name}: {one.last_error or 'no answer'}", markup=False, soft_wrap=True)
     notes = _doubtful(snapshot) or _unchecked(snapshot, changed=changed)
     for note in notes:

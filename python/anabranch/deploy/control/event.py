@@ -17,6 +17,8 @@ KINDS = {
     "stranger": (logging.WARNING, "a switch came to us that the file does not name"),
     "handshake-failed": (logging.WARNING, "who came to us is no switch that can be served; TLS or OpenFlow failed"),
     "exposed": (logging.WARNING, "a listener without TLS is open to all networks, or others can use a private key"),
+    "primary": (logging.INFO, "this controller may change a switch now"),
+    "secondary": (logging.WARNING, "another controller may change a switch now, and this one may not"),
     "planned": (logging.INFO, "a plan was made that differs from the one before"),
     "plan-failed": (logging.ERROR, "no plan could be made; what is installed stays"),
     "committed": (logging.INFO, "a switch took a set of changes"),

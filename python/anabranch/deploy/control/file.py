@@ -80,6 +80,7 @@ def parse(text: str, file: str) -> FabricFile:
         ),
         damping=_damping(settings.table("damping")),
         wiring=_wiring(settings.table("wiring")),
+        takeover_s=_redundancy(settings.table("redundancy")),
         switches=_switches(settings.table("switch", names=True), topology),
         prefixes=prefixes(settings.table("leaf", names=True), topology),
         addresses=addresses(settings.table("host", names=True), topology),
@@ -99,6 +100,10 @@ def _check(fabric: FabricFile) -> None:
             raise AnabranchError(f"{file}: switch.{name}: missing; give its table, as in [switch.{name}]")
     for kind in kinds():
         kind.check(fabric)
+        switches = fabric.switches_of(kind.target)
+        if fabric.takeover_s is not None and switches and not kind.has_arbiter:
+            problem = f"{switches[0].name} is {kind.noun}, which takes changes of any controller"
+            raise AnabranchError(f"{file}: redundancy.use: true: {problem}; leave it out")
     refuse_overlaps(fabric.file, fabric.prefixes, fabric.addresses)
 
 
@@ -175,6 +180,15 @@ def _wiring(settings: Settings) -> WiringCheck:
     )
     settings.end()
     return check
+
+
+def _redundancy(settings: Settings) -> float | None:
+    use_meaning = "Whether [other controllers](control.md#two-controllers) follow the fabric too."
+    use = settings.flag("use", False, use_meaning)
+    takeover_meaning = "Time after which another controller replaces one that gives no sign of life."
+    takeover_s: float = settings.duration_s("takeover", 1.0, 0.1, 60, takeover_meaning)
+    settings.end()
+    return takeover_s if use else None
 
 
 def _switches(settings: Settings, topology: Topology) -> dict[str, SwitchFile]:
