@@ -24,8 +24,11 @@ def register(app: typer.Typer) -> None:
 
 def control(
     file: Annotated[
-        Path, typer.Argument(metavar="FABRIC.toml", help="The fabric file; `docs/control.md` describes it.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="FABRIC.toml", help="The fabric file; `docs/control.md` describes it. Required but for --replay."
+        ),
+    ] = None,
     once: Annotated[bool, typer.Option("--once", help="Bring all switches to the plan, and exit.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would change, change nothing, and exit.")
@@ -43,14 +46,33 @@ def control(
             help="Plan for the cables that LLDP frames find, under the names and with the rates of the file's links.",
         ),
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what switches say, and the planned weights, to a new file of JSON lines.",
+        ),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Plan again from a recording, without switches, and print where a plan differs."
+        ),
+    ] = None,
     json: Json = None,
 ) -> int:
     """Follow the links of a fabric, and keep its switches at the plan.
 
     Runs until SIGTERM, which leaves the rules in place; SIGHUP reads the file anew. With --once or --dry-run the status
     is 1 if a switch cannot be reached or does not take its plan, with --once also if a cable leads elsewhere than the
-    file says.
+    file says. With --replay it is 1 if a plan is not as recorded.
     """
+    if replay is not None:
+        if file is not None or once or dry_run or as_wired or record is not None:
+            raise AnabranchError(f"replay: {replay}: the recording has its fabric file; leave out all else but --json")
+        return _replay(replay, json)
+    if file is None:
+        raise AnabranchError("FABRIC.toml: missing; give the fabric file, or --replay with a recording")
     import asyncio
 
     from anabranch.deploy.control import file as fabric_file
@@ -63,6 +85,8 @@ def control(
         raise AnabranchError(f"{file}: redundancy.use: true: {problem}; leave out either")
     if as_wired and not fabric.wiring.use:
         raise AnabranchError(f"{file}: wiring.use: false: --as-wired needs the frames; leave out either")
+    if record is not None and (once or dry_run):
+        raise AnabranchError(f"record: {record}: only for a controller that follows; leave out --once and --dry-run")
     if not (once or dry_run):
         if json is not None:
             raise AnabranchError(
@@ -73,8 +97,12 @@ def control(
         except ModuleNotFoundError as error:
             raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
         from anabranch.deploy.control.log import start_log
+        from anabranch.deploy.control.recording import Recorder, check
 
-        asyncio.run(run(fabric, start_log(), as_wired=as_wired))
+        if record is not None:
+            check(fabric)
+        recorder = None if record is None else Recorder(record)
+        asyncio.run(run(fabric, start_log(), as_wired=as_wired, recorder=recorder))
         return 0
     from anabranch.deploy.control.exposure import exposures
     from anabranch.deploy.control.once import reconcile
@@ -85,11 +113,11 @@ def control(
         typer.echo(f"warning: {exposure}", err=True)
     snapshot, lines = asyncio.run(reconcile(fabric, timeout, commits=not dry_run, as_wired=as_wired))
     if json is not None:
-        from anabranch.deploy.control.pages.status import record
+        from anabranch.deploy.control.pages import status
         from anabranch.files.terminal.json_document import write_json
 
         seen = {"fabric": str(file), "dry_run": dry_run, "lines": lines, "warnings": warnings}
-        write_json(json, seen | record(snapshot))
+        write_json(json, seen | status.record(snapshot))
     if json != "-":
         for line in lines:
             typer.echo(line)
@@ -98,6 +126,26 @@ def control(
         not one.connected or one.role == SECONDARY or (one.differences and not dry_run) for one in snapshot.switches
     )
     return STATUS_NOT_AS_PLANNED if wrong or _doubtful(snapshot) or not snapshot.plans else 0
+
+
+def _replay(file: Path, json: str | None) -> int:
+    """Plays a recording back, and prints the result."""
+    from anabranch.deploy.control.replay import replay
+
+    result = replay(file)
+    if json is not None:
+        from dataclasses import asdict
+
+        from anabranch.files.terminal.json_document import write_json
+
+        write_json(json, {"recording": str(file), **asdict(result)})
+    if json != "-":
+        for line in result.differences:
+            typer.echo(line)
+        cut = "; its last line is not whole, and is left out" if result.is_cut else ""
+        verdict = f"{len(result.differences)} groups differ" if result.differences else "each as recorded"
+        typer.echo(f"{result.records} records of {result.span_s:.1f} s, {result.plans} plans, {verdict}{cut}")
+    return STATUS_NOT_AS_PLANNED if result.differences else 0
 
 
 def _doubtful(snapshot: Snapshot) -> list[str]:

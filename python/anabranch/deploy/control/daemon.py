@@ -12,22 +12,26 @@ from anabranch.deploy.control.controller import Controller
 from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.log import RecentEvents
 from anabranch.deploy.control.pages.site import Site
+from anabranch.deploy.control.recording import Recorder
 from anabranch.files.errors import AnabranchError
 
 
-async def run(file: FabricFile, recent: RecentEvents, *, as_wired: bool = False) -> None:
+async def run(
+    file: FabricFile, recent: RecentEvents, *, as_wired: bool = False, recorder: Recorder | None = None
+) -> None:
     """Runs until SIGTERM or SIGINT; SIGHUP reads the file anew.
 
     Args:
         file: the fabric.
         recent: the last events, for the status page.
         as_wired: whether plans follow the cables that are heard instead of the file's.
+        recorder: what the fabric says and what is planned is added to, if anything.
 
     Raises:
         AnabranchError: an address of `[listen]` cannot be listened at.
 
     """
-    controller = Controller(file, as_wired=as_wired)
+    controller = Controller(file, as_wired=as_wired, recorder=recorder)
     loop = asyncio.get_running_loop()
     handlers: dict[signal.Signals, Callable[[], None]] = {
         signal.SIGTERM: controller.stop,
@@ -44,6 +48,8 @@ async def run(file: FabricFile, recent: RecentEvents, *, as_wired: bool = False)
     finally:
         for number in handlers:
             loop.remove_signal_handler(number)
+        if recorder is not None:
+            recorder.close()
         if file.http:
             await site.close()
 

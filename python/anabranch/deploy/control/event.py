@@ -38,6 +38,7 @@ KINDS = {
     "port-missing": (logging.WARNING, "a switch has no port of a name that the file gives"),
     "measurement-failed": (logging.WARNING, "a switch's counters could not be read"),
     "database-lost": (logging.WARNING, "an OVSDB cannot be reached"),
+    "recording-ended": (logging.ERROR, "the recording cannot be written any more; the controller goes on"),
     "reloaded": (logging.INFO, "the file was read anew"),
     "reload-failed": (logging.ERROR, "the file is not as it must be; the one before stays in force"),
 }

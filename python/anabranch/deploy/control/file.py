@@ -39,8 +39,8 @@ def read(path: str | Path) -> FabricFile:
     return parse(read_text(path), str(path))
 
 
-def parse(text: str, file: str) -> FabricFile:
-    """Reads a fabric from the text of its file.
+def parse(text: str, file: str, *, has_keys: bool = True) -> FabricFile:
+    """Reads a fabric from the text of its file; without `has_keys`, files of TLS need not exist.
 
     Raises:
         AnabranchError: as `read`.
@@ -73,7 +73,7 @@ def parse(text: str, file: str) -> FabricFile:
         ),
         openflow=take_address(listen, "openflow", "Address that switches may connect to."),
         http=_pages(listen),
-        tls=_tls(settings.table("tls")),
+        tls=_tls(settings.table("tls"), has_keys=has_keys),
         interval_s=measure.duration_s("interval", 1.0, 0.01, 3600, "Time between two readings of counters."),
         audit_s=measure.duration_s(
             "audit", 30.0, 0.1, 86400, "Time between two readings of a switch's tables while nothing changes."
@@ -137,7 +137,7 @@ def _pages(settings: Settings) -> str:
     return "" if address == NO_PAGES else address
 
 
-def _tls(settings: Settings) -> Tls | None:
+def _tls(settings: Settings, *, has_keys: bool) -> Tls | None:
     given = settings.keys()
     files = {
         key: settings.text(key, "", f"PEM file of the {meaning}.", otherwise="none", values="a file")
@@ -150,6 +150,8 @@ def _tls(settings: Settings) -> Tls | None:
         if not value:
             raise AnabranchError(f"{settings.file}: tls.{key}: missing; give the name of a PEM file")
     tls = Tls(**{key: Path(value) for key, value in files.items()})
+    if not has_keys:
+        return tls
     try:
         tls.context(server=False)
     except AnabranchError as error:
