@@ -68,9 +68,7 @@ def main() -> None:
             table.add_row(kind, str(len(all_s)), f"{median(all_s):.2f}", f"{max(all_s):.2f}")
     console = Console(highlight=False)
     console.print(table)
-    console.print(
-        f"after each of {asked.kills} kills the bridges were as planned, and nothing was changed without a role"
-    )
+    console.print(f"{asked.kills} kills, each followed by bridges as planned; nothing was changed without a role")
 
 
 def killed(fabric: DummyBridges, pair: ControllerPair, source: random.Random, *, changes: bool) -> float:
