@@ -86,7 +86,7 @@ def world() -> Iterator[tuple[str, str]]:
     processes = [subprocess.Popen(["unshare", "--net", "sleep", "600"]) for _ in range(2)]
     near, far = (f"/proc/{process.pid}/ns/net" for process in processes)
     try:
-        mine = Path("/proc/self/ns/net").readlink()
+        mine = Path("/proc/thread-self/ns/net").readlink()
         await_that(lambda: all(Path(one).readlink() != mine for one in (near, far)))
         for number, link in enumerate(LINKS):
             ip(near, f"link add {link} type veth peer name far{number} netns {processes[1].pid}")

@@ -9,7 +9,6 @@ import argparse
 import sys
 import tempfile
 import time
-from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,6 +18,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from support import needs
+from support.controller_pair import moment
 from support.controller_process import ControllerProcess, controller, wait
 from support.dummy_bridges import DummyBridges, dummy_bridges
 from support.reserved_port import reserved_port
@@ -87,11 +87,6 @@ def flip(fabric: DummyBridges, process: ControllerProcess, trial: int, up: bool)
     commits = [event for event in process.events()[done:] if event["event"] == "committed"]
     times_s = [moment(event) - begun_s for event in commits]
     return len(commits), sum(event["changes"] for event in commits), min(times_s), max(times_s)
-
-
-def moment(event: dict[str, Any]) -> float:
-    """Unix time of an event, to the millisecond."""
-    return datetime.fromisoformat(event["time"].replace("Z", "+00:00")).timestamp()
 
 
 def usage(process: ControllerProcess) -> tuple[float, float]:

@@ -18,8 +18,8 @@ from support.waiting import DEADLINE_S, wait
 class ControllerProcess:
     """One after the other on the same file, whose pages are at `port`; the log is one for all."""
 
-    def __init__(self, file: Path, port: int) -> None:
-        self.file, self.port = file, port
+    def __init__(self, file: Path, port: int, *options: str) -> None:
+        self.file, self.port, self._options = file, port, options
         self.log = file.with_suffix(".log")
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -27,7 +27,9 @@ class ControllerProcess:
         """Starts one."""
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "anabranch", "control", str(self.file)], stdin=subprocess.DEVNULL, stderr=log
+                [sys.executable, "-m", "anabranch", "control", str(self.file), *self._options],
+                stdin=subprocess.DEVNULL,
+                stderr=log,
             )
 
     @property
@@ -94,9 +96,9 @@ class ControllerProcess:
 
 
 @contextmanager
-def controller(file: Path, port: int) -> Iterator[ControllerProcess]:
-    """Runs one, and ends it."""
-    made = ControllerProcess(file, port)
+def controller(file: Path, port: int, *options: str) -> Iterator[ControllerProcess]:
+    """Runs one with options of the command line, and ends it."""
+    made = ControllerProcess(file, port, *options)
     made.start()
     try:
         yield made

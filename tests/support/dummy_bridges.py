@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from anabranch.deploy.targets.ovs.daemons import DATABASE, SWITCH
 from support.dummy_fabric import DummyFabric
@@ -46,6 +48,29 @@ class DummyBridges(DummyFabric):
         self.rate_bps[interface] = rate_bps
         self.open_vswitch.vsctl("set", "interface", interface, f"external-ids:anabranch-rate-bps={rate_bps}")
         self.changed_s = time.time()
+
+    def change(self, source: random.Random, rates: bool = True) -> None:
+        """Has a link come or go, or have another rate."""
+        leaf, spine = f"leaf{source.randrange(self.leaves)}", f"spine{source.randrange(1, self.spines)}"
+        interface = source.choice((f"{leaf}-{spine}", f"{spine}-{leaf}"))
+        if rates and source.random() < 0.4:
+            self.set_rate(f"{leaf}-{spine}", source.choice((1, 2, 5, 10)) * 10**9)
+        else:
+            self.set_port(interface, up=source.random() < 0.5)
+
+    def is_as_in(self, status: dict[str, Any]) -> bool:
+        """Whether a controller's `status.json` has all links as they are, after the last change."""
+        # A page is given to all who ask within a while; and of a switch that was killed it may not have been heard yet.
+        if status["time_s"] <= self.changed_s or any(
+            switch["changed_s"] <= self.restarted_s for switch in status["switches"]
+        ):
+            return False
+        for link in status["links"]:
+            if link["b"].startswith("spine"):
+                rate_bps = self.rate_bps.get(f"{link['a']}-{link['b']}", int(self.rate.split()[0]) * 10**9)
+                if link["up"] != self.link_up(link["a"], link["b"]) or link["rate_bps"] != rate_bps:
+                    return False
+        return True
 
     def link_up(self, leaf: str, spine: str) -> bool:
         """Whether both ends have a carrier."""

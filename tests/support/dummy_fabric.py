@@ -12,6 +12,7 @@ from pathlib import Path
 from anabranch.deploy.control import file
 from anabranch.deploy.control.controller import Controller
 from anabranch.deploy.control.fabric import FabricFile
+from anabranch.deploy.control.recording import Recorder
 from anabranch.deploy.control.state import Snapshot
 from anabranch.deploy.openflow.connection import Connection, connect
 from anabranch.deploy.openflow.tables import Group
@@ -113,8 +114,8 @@ def dummy_fabric(
 class Running:
     """A controller that runs beside the test."""
 
-    def __init__(self, file: FabricFile, *, as_wired: bool = False) -> None:
-        self.controller = Controller(file, as_wired=as_wired)
+    def __init__(self, file: FabricFile, *, as_wired: bool = False, recorder: Recorder | None = None) -> None:
+        self.controller = Controller(file, as_wired=as_wired, recorder=recorder)
 
     async def __aenter__(self) -> Running:
         self._task = asyncio.create_task(self.controller.run())

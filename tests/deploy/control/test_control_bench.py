@@ -48,6 +48,13 @@ def test_a_path_comes_back_to_both_followers(capsys: pytest.CaptureFixture[str])
     assert all(float(row[-1]) > 0 for row in rows[1:])
 
 
+def test_takeovers_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    need_open_vswitch()
+    run("takeover", "--kills", "2")
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "2 kills, each followed by bridges as planned; nothing was changed without a role" in printed
+
+
 def test_a_small_fabric_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     need_open_vswitch()
     run("scale", "--leaves", "2", "--spines", "2", "--trials", "1")

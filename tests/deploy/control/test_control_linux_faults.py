@@ -6,6 +6,7 @@ import asyncio
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,13 @@ from anabranch.deploy.netlink.namespace import inside
 from anabranch.deploy.targets.linux.change import steps, take
 from anabranch.deploy.targets.linux.observe import LinuxState
 from support.command import anabranch
-from support.controller_process import controller
+from support.controller_process import ControllerProcess, controller
 from support.dummy_fabric import Running, members
 from support.own_datapaths import ip, with_own_datapaths
 from support.own_namespace import in_own_namespace
 from support.reserved_port import reserved_port
 from support.routed_fabric import RoutedFabric, routed_fabric
+from support.waiting import wait
 
 ONE = "10.1.1.0/24"
 BOTH = {"leaf0-spine0": 1, "leaf0-spine1": 1}
@@ -87,6 +89,37 @@ def test_a_controller_that_is_killed_while_links_flap_has_a_successor_that_conve
                 process.start()
                 process.wait_healthy()
                 assert content(fabric) == whole
+
+
+@in_own_namespace
+def test_a_second_controller_follows_kernels_when_the_first_is_killed(tmp_path: Path) -> None:
+    ip("link", "set", "lo", "up")
+    with routed_fabric() as fabric, reserved_port() as port, reserved_port() as other:
+        files = []
+        for name, number in (("first", port), ("second", other)):
+            files.append(tmp_path / f"{name}.toml")
+            files[-1].write_text(fabric.text().replace(PAGES, f'http = "127.0.0.1:{number}"'))
+        with controller(files[0], port) as first:
+            first.wait_healthy()
+            whole = content(fabric)
+            with controller(files[1], other) as second:
+                wait(lambda: len(named(second, "unreachable")) == 4, second.log.read_text)
+                (error,) = {event["error"].partition(": ")[2] for event in named(second, "unreachable")}
+                hint = "this one changes nothing, and goes on when that ends"
+                assert error == f"another controller with owner 0 follows it; {hint}"
+                assert (second.healthy(), first.healthy()) == (False, True)
+                once = anabranch("control", str(files[1]), "--once", "--timeout", "1")
+                assert once.returncode == 1
+                assert "leaf0: another controller with owner 0 follows it" in " ".join(once.stdout.split())
+                # Who only looks needs no lock.
+                assert anabranch("control", str(files[1]), "--dry-run").returncode == 0
+                first.kill()
+                second.wait_healthy()
+                assert (content(fabric), named(second, "committed")) == (whole, [])
+
+
+def named(process: ControllerProcess, event: str) -> list[dict[str, Any]]:
+    return [one for one in process.events() if one["event"] == event]
 
 
 @in_own_namespace

@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import aiohttp
@@ -21,7 +22,16 @@ from anabranch.deploy.control.event import Events
 from anabranch.deploy.control.log import Event
 from anabranch.deploy.control.pages import server
 from anabranch.deploy.control.pages.site import Site
-from anabranch.deploy.control.state import GroupState, LinkState, MemberState, NodeState, Snapshot, SwitchState
+from anabranch.deploy.control.state import (
+    PRIMARY,
+    SECONDARY,
+    GroupState,
+    LinkState,
+    MemberState,
+    NodeState,
+    Snapshot,
+    SwitchState,
+)
 
 PATIENCE_S = 60.0
 """Deadline of what the server must do: no measure of speed, only of never."""
@@ -91,7 +101,7 @@ def ask(of: Snapshot, path: str, last: tuple[Event, ...] = (), **more: str) -> t
 
 def test_health_is_good_only_when_all_is_as_planned() -> None:
     status, body, _ = ask(snapshot(), "/healthz")
-    assert (status, json.loads(body)) == (200, {"converged": True, "reasons": []})
+    assert (status, json.loads(body)) == (200, {"converged": True, "role": "", "reasons": []})
     for values, reason in (
         ({"connected": False, "last_error": "refused"}, "not connected: refused"),
         ({"connected": False, "changed_s": 0.0}, "not connected yet"),
@@ -112,6 +122,27 @@ def test_health_is_good_only_when_all_is_as_planned() -> None:
         assert json.loads(body)["reasons"] == [{"switch": "leaf1", "reason": reason}]
     status, body, _ = ask(replace(snapshot(), unplanned=True), "/healthz")
     assert (status, [one["switch"] for one in json.loads(body)["reasons"]]) == (503, ["controller"])
+
+
+def test_a_secondary_is_well_when_it_could_go_on_and_says_that_it_is_none_of_the_primaries() -> None:
+    def of(*given: str, connected: bool = True) -> Snapshot:
+        roles = cycle(given)
+        switches = [replace(one, role=next(roles), differences=3, connected=connected) for one in snapshot().switches]
+        return replace(snapshot(), switches=tuple(switches))
+
+    for seen, status, role in (
+        (of(SECONDARY), 200, "secondary"),
+        (of(SECONDARY, connected=False), 503, "secondary"),
+        (of(PRIMARY, SECONDARY), 503, "split"),
+        (of(PRIMARY), 503, "primary"),
+    ):
+        answered, body, _ = ask(seen, "/healthz")
+        health = json.loads(body)
+        assert (answered, health["converged"], health["role"]) == (status, False, role)
+    assert "another controller is its primary; this one changes nothing" in ask(of(SECONDARY), "/healthz")[1]
+    assert "stands by: another controller is primary" in ask(of(SECONDARY), "/")[1]
+    for seen, value in ((of(PRIMARY), 1.0), (of(SECONDARY), 0.0), (snapshot(), 1.0)):
+        assert f'anabranch_switch_primary{{switch="leaf1"}} {value}' in ask(seen, "/metrics")[1]
 
 
 def test_a_cable_that_leads_elsewhere_is_on_every_page() -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from anabranch.deploy.service.unit import Service
 
 STATUS_NOT_AS_PLANNED = 1
+MISSING = "FABRIC.toml: missing; give the fabric file, or --replay with a recording"
 
 
 def register(app: typer.Typer) -> None:
@@ -26,8 +27,11 @@ def register(app: typer.Typer) -> None:
 
 def control(
     file: Annotated[
-        Path, typer.Argument(metavar="FABRIC.toml", help="The fabric file; `docs/control.md` describes it.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="FABRIC.toml", help="The fabric file; `docs/control.md` describes it. Required but for --replay."
+        ),
+    ] = None,
     once: Annotated[bool, typer.Option("--once", help="Bring all switches to the plan, and exit.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would change, change nothing, and exit.")
@@ -45,14 +49,34 @@ def control(
             help="Plan for the cables that LLDP frames find, under the names and with the rates of the file's links.",
         ),
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what switches say, and the planned weights, to a new file of JSON lines.",
+        ),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Plan again from a recording, without switches, and print where a plan differs."
+        ),
+    ] = None,
     json: Json = None,
 ) -> int:
     """Follow the links of a fabric, and keep its switches at the plan.
 
     Runs until SIGTERM, which leaves the rules in place; SIGHUP reads the file anew. The status is 75 if an address of
     `[listen]` cannot be listened at. With --once or --dry-run it is 1 if a switch cannot be reached or does not take
-    its plan, with --once also if a cable leads elsewhere than the file says.
+    its plan, with --once also if a cable leads elsewhere than the file says. With --replay it is 1 if a plan is not as
+    recorded.
     """
+    if replay is not None:
+        if file is not None or once or dry_run or as_wired or record is not None:
+            raise AnabranchError(f"replay: {replay}: the recording has its fabric file; leave out all else but --json")
+        return _replay(replay, json)
+    if file is None:
+        raise AnabranchError(MISSING)
     import asyncio
 
     from anabranch.deploy.control import file as fabric_file
@@ -60,8 +84,13 @@ def control(
     fabric = fabric_file.read(file)
     if as_wired and dry_run:
         raise AnabranchError("as-wired: only where frames may be sent; leave out --dry-run, or take --once")
+    if as_wired and fabric.takeover_s is not None:
+        problem = "not with --as-wired: a secondary hears no cables"
+        raise AnabranchError(f"{file}: redundancy.use: true: {problem}; leave out either")
     if as_wired and not fabric.wiring.use:
         raise AnabranchError(f"{file}: wiring.use: false: --as-wired needs the frames; leave out either")
+    if record is not None and (once or dry_run):
+        raise AnabranchError(f"record: {record}: only for a controller that follows; leave out --once and --dry-run")
     if not (once or dry_run):
         if json is not None:
             raise AnabranchError(
@@ -72,27 +101,34 @@ def control(
         except ModuleNotFoundError as error:
             raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
         from anabranch.deploy.control.log import start_log
+        from anabranch.deploy.control.recording import Recorder, check
 
-        asyncio.run(run(fabric, start_log(), as_wired=as_wired))
+        if record is not None:
+            check(fabric)
+        recorder = None if record is None else Recorder(record)
+        asyncio.run(run(fabric, start_log(), as_wired=as_wired, recorder=recorder))
         return 0
     from anabranch.deploy.control.exposure import exposures
     from anabranch.deploy.control.once import reconcile
+    from anabranch.deploy.control.state import SECONDARY
 
     warnings = exposures(fabric)
     for exposure in warnings:
         typer.echo(f"warning: {exposure}", err=True)
     snapshot, lines = asyncio.run(reconcile(fabric, timeout, commits=not dry_run, as_wired=as_wired))
     if json is not None:
-        from anabranch.deploy.control.pages.status import record
+        from anabranch.deploy.control.pages import status
         from anabranch.files.terminal.json_document import write_json
 
         seen = {"fabric": str(file), "dry_run": dry_run, "lines": lines, "warnings": warnings}
-        write_json(json, seen | record(snapshot))
+        write_json(json, seen | status.record(snapshot))
     if json != "-":
         for line in lines:
             typer.echo(line)
         _print(snapshot, changed=not dry_run)
-    wrong = any(not one.connected or (one.differences and not dry_run) for one in snapshot.switches)
+    wrong = any(
+        not one.connected or one.role == SECONDARY or (one.differences and not dry_run) for one in snapshot.switches
+    )
     return STATUS_NOT_AS_PLANNED if wrong or _doubtful(snapshot) or not snapshot.plans else 0
 
 
@@ -108,10 +144,12 @@ def service(given: Mapping[str, Any]) -> Service:
     from anabranch.deploy.service.needs import INTERNET, Needs
     from anabranch.deploy.service.unit import Service
 
+    unfit = [name for name in ("once", "dry_run", "record", "replay", "json") if given[name]]
+    if unfit:
+        raise AnabranchError(f"{unfit[0].replace('_', '-')}: not for a service; leave it out")
+    if given["file"] is None:
+        raise AnabranchError(MISSING)
     fabric = fabric_file.read(Path(given["file"]))
-    ends = [name for name in ("once", "dry_run", "json") if given[name]]
-    if ends:
-        raise AnabranchError(f"{ends[0].replace('_', '-')}: not for a service; leave it out")
     needs = INTERNET if fabric.http or fabric.openflow else Needs()
     for kind in kinds():
         if fabric.switches_of(kind.target):
@@ -128,6 +166,26 @@ def service(given: Mapping[str, Any]) -> Service:
     )
 
 
+def _replay(file: Path, json: str | None) -> int:
+    """Plays a recording back, and prints the result."""
+    from anabranch.deploy.control.replay import replay
+
+    result = replay(file)
+    if json is not None:
+        from dataclasses import asdict
+
+        from anabranch.files.terminal.json_document import write_json
+
+        write_json(json, {"recording": str(file), **asdict(result)})
+    if json != "-":
+        for line in result.differences:
+            typer.echo(line)
+        cut = "; its last line is not whole, and is left out" if result.is_cut else ""
+        verdict = f"{len(result.differences)} groups differ" if result.differences else "each as recorded"
+        typer.echo(f"{result.records} records of {result.span_s:.1f} s, {result.plans} plans, {verdict}{cut}")
+    return STATUS_NOT_AS_PLANNED if result.differences else 0
+
+
 def _doubtful(snapshot: Snapshot) -> list[str]:
     """A sentence for each cable that may lead elsewhere than the file says."""
     from anabranch.deploy.control.cable import WAITING, WRONG
@@ -138,6 +196,7 @@ def _doubtful(snapshot: Snapshot) -> list[str]:
 def _print(snapshot: Snapshot, *, changed: bool) -> None:
     from rich.table import Table
 
+    from anabranch.deploy.control.state import SECONDARY
     from anabranch.files.terminal.console import terminal
 
     table = Table(box=None, pad_edge=False)
@@ -151,7 +210,9 @@ def _print(snapshot: Snapshot, *, changed: bool) -> None:
     console = terminal()
     console.print(table)
     for one in snapshot.switches:
-        if one.last_error or not one.connected:
+        if one.role == SECONDARY:
+            console.print(f"{one.name}: another controller is its primary; nothing was changed", markup=False)
+        elif one.last_error or not one.connected:
             console.print(f"{one.name}: {one.last_error or 'no answer'}", markup=False, soft_wrap=True)
     notes = _doubtful(snapshot) or _unchecked(snapshot, changed=changed)
     for note in notes:

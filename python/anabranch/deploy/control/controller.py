@@ -17,6 +17,7 @@ from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.network import Network
 from anabranch.deploy.control.policy import SwitchPlan
 from anabranch.deploy.control.progress import Progress
+from anabranch.deploy.control.recording import RecordedNetwork, Recorder
 from anabranch.deploy.control.session import Session, Surroundings
 from anabranch.deploy.control.snapshot import snapshot
 from anabranch.deploy.control.state import Snapshot
@@ -35,13 +36,19 @@ class Controller:
     """Follows one fabric while `run` runs. Nothing but `snapshot` may be called from other threads."""
 
     def __init__(
-        self, file: FabricFile, events: Events | None = None, *, commits: bool = True, as_wired: bool = False
+        self,
+        file: FabricFile,
+        events: Events | None = None,
+        *,
+        commits: bool = True,
+        as_wired: bool = False,
+        recorder: Recorder | None = None,
     ) -> None:
         self.file = file
         self.events = events or Events()
         self.progress = Progress()
         self.plans: Mapping[str, SwitchPlan] = {}
-        self._commits, self._as_wired = commits, as_wired
+        self._commits, self._as_wired, self._recorder = commits, as_wired, recorder
         self._pending = file
         self._stop = asyncio.Event()
         self._anew = asyncio.Event()
@@ -50,7 +57,11 @@ class Controller:
     def _build(self, file: FabricFile) -> None:
         """All that depends on the file."""
         self.file = file
-        self.network = Network(file, self.events)
+        if self._recorder is not None:
+            self._recorder.begin(file, self.events)
+            self.network: Network = RecordedNetwork(file, self.events, self._recorder)
+        else:
+            self.network = Network(file, self.events)
         self.wiring = Wiring(file, self.network, self.events, commits=self._commits)
         if self._as_wired:
             self.wiring.on_change = self._plan_soon
@@ -199,8 +210,11 @@ class Controller:
         if self._as_wired:
             self.network.rewire(placement(self.network.topology, self.wiring.verdicts(), self.wiring.neighbours()))
         self.network.refresh()
+        view = self.network.view(self._observed())
+        if self._recorder is not None:
+            self._recorder.plan(self._policy.installed(view))
         try:
-            plans = self._policy.plan(self.network.view(self._observed()))
+            plans = self._policy.plan(view)
         except AnabranchError as error:
             if str(error) != self._plan_error:
                 self._plan_error = str(error)
@@ -210,6 +224,8 @@ class Controller:
             self._plan_error = ""
         changed = sum(1 for name, plan in plans.items() if plan is not self.plans.get(name))
         self.plans = dict(plans)
+        if self._recorder is not None:
+            self._recorder.decided(self.network.topology, self.plans, view.openflow_port)
         for name, plan in plans.items():
             self.sessions[name].want(plan, since_s)
         self.progress.changed_s = None

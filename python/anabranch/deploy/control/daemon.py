@@ -12,23 +12,27 @@ from anabranch.deploy.control.controller import Controller
 from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.log import RecentEvents
 from anabranch.deploy.control.pages.site import Site
+from anabranch.deploy.control.recording import Recorder
 from anabranch.deploy.service import notification
 from anabranch.files.errors import AnabranchError, unavailable
 
 
-async def run(file: FabricFile, recent: RecentEvents, *, as_wired: bool = False) -> None:
+async def run(
+    file: FabricFile, recent: RecentEvents, *, as_wired: bool = False, recorder: Recorder | None = None
+) -> None:
     """Runs until SIGTERM or SIGINT; SIGHUP reads the file anew.
 
     Args:
         file: the fabric.
         recent: the last events, for the status page.
         as_wired: whether plans follow the cables that are heard instead of the file's.
+        recorder: what the fabric says and what is planned is added to, if anything.
 
     Raises:
         UnavailableError: an address of `[listen]` cannot be listened at.
 
     """
-    controller = Controller(file, as_wired=as_wired)
+    controller = Controller(file, as_wired=as_wired, recorder=recorder)
     loop = asyncio.get_running_loop()
     handlers: dict[signal.Signals, Callable[[], None]] = {
         signal.SIGTERM: controller.stop,
@@ -50,6 +54,8 @@ async def run(file: FabricFile, recent: RecentEvents, *, as_wired: bool = False)
         alive.cancel()
         for number in handlers:
             loop.remove_signal_handler(number)
+        if recorder is not None:
+            recorder.close()
         if file.http:
             await site.close()
 

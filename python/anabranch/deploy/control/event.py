@@ -17,6 +17,8 @@ KINDS = {
     "stranger": (logging.WARNING, "a switch came to us that the file does not name"),
     "handshake-failed": (logging.WARNING, "who came to us is no switch that can be served; TLS or OpenFlow failed"),
     "exposed": (logging.WARNING, "a listener without TLS is open to all networks, or others can use a private key"),
+    "primary": (logging.INFO, "this controller may change a switch now"),
+    "secondary": (logging.WARNING, "another controller may change a switch now, and this one may not"),
     "planned": (logging.INFO, "a plan was made that differs from the one before"),
     "plan-failed": (logging.ERROR, "no plan could be made; what is installed stays"),
     "committed": (logging.INFO, "a switch took a set of changes"),
@@ -36,6 +38,7 @@ KINDS = {
     "port-missing": (logging.WARNING, "a switch has no port of a name that the file gives"),
     "measurement-failed": (logging.WARNING, "a switch's counters could not be read"),
     "database-lost": (logging.WARNING, "an OVSDB cannot be reached"),
+    "recording-ended": (logging.ERROR, "the recording cannot be written any more; the controller goes on"),
     "reloaded": (logging.INFO, "the file was read anew"),
     "reload-failed": (logging.ERROR, "the file is not as it must be; the one before stays in force"),
 }

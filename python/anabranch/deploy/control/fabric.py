@@ -74,6 +74,8 @@ class FabricFile:
     """Time between two readings of a switch's tables while nothing changes."""
     damping: Damping | None
     wiring: WiringCheck
+    takeover_s: float | None
+    """Time after which another controller replaces one that is silent; None where there is only one."""
     switches: Mapping[str, SwitchFile]
     prefixes: Mapping[str, Sequence[Network]]
     """Prefixes behind each leaf."""

@@ -39,8 +39,8 @@ def read(path: str | Path) -> FabricFile:
     return parse(read_text(path), str(path))
 
 
-def parse(text: str, file: str) -> FabricFile:
-    """Reads a fabric from the text of its file.
+def parse(text: str, file: str, *, has_keys: bool = True) -> FabricFile:
+    """Reads a fabric from the text of its file; without `has_keys`, files of TLS need not exist.
 
     Raises:
         AnabranchError: as `read`.
@@ -73,13 +73,14 @@ def parse(text: str, file: str) -> FabricFile:
         ),
         openflow=take_address(listen, "openflow", "Address that switches may connect to."),
         http=_pages(listen),
-        tls=_tls(settings.table("tls")),
+        tls=_tls(settings.table("tls"), has_keys=has_keys),
         interval_s=measure.duration_s("interval", 1.0, 0.01, 3600, "Time between two readings of counters."),
         audit_s=measure.duration_s(
             "audit", 30.0, 0.1, 86400, "Time between two readings of a switch's tables while nothing changes."
         ),
         damping=_damping(settings.table("damping")),
         wiring=_wiring(settings.table("wiring")),
+        takeover_s=_redundancy(settings.table("redundancy")),
         switches=_switches(settings.table("switch", names=True), topology),
         prefixes=prefixes(settings.table("leaf", names=True), topology),
         addresses=addresses(settings.table("host", names=True), topology),
@@ -99,6 +100,10 @@ def _check(fabric: FabricFile) -> None:
             raise AnabranchError(f"{file}: switch.{name}: missing; give its table, as in [switch.{name}]")
     for kind in kinds():
         kind.check(fabric)
+        switches = fabric.switches_of(kind.target)
+        if fabric.takeover_s is not None and switches and not kind.has_arbiter:
+            problem = f"{switches[0].name} is {kind.noun}, which takes changes of any controller"
+            raise AnabranchError(f"{file}: redundancy.use: true: {problem}; leave it out")
     refuse_overlaps(fabric.file, fabric.prefixes, fabric.addresses)
 
 
@@ -132,7 +137,7 @@ def _pages(settings: Settings) -> str:
     return "" if address == NO_PAGES else address
 
 
-def _tls(settings: Settings) -> Tls | None:
+def _tls(settings: Settings, *, has_keys: bool) -> Tls | None:
     given = settings.keys()
     files = {
         key: settings.text(key, "", f"PEM file of the {meaning}.", otherwise="none", values="a file")
@@ -145,6 +150,8 @@ def _tls(settings: Settings) -> Tls | None:
         if not value:
             raise AnabranchError(f"{settings.file}: tls.{key}: missing; give the name of a PEM file")
     tls = Tls(**{key: Path(value) for key, value in files.items()})
+    if not has_keys:
+        return tls
     try:
         tls.context(server=False)
     except AnabranchError as error:
@@ -175,6 +182,15 @@ def _wiring(settings: Settings) -> WiringCheck:
     )
     settings.end()
     return check
+
+
+def _redundancy(settings: Settings) -> float | None:
+    use_meaning = "Whether [other controllers](control.md#two-controllers) follow the fabric too."
+    use = settings.flag("use", False, use_meaning)
+    takeover_meaning = "Time after which another controller replaces one that gives no sign of life."
+    takeover_s: float = settings.duration_s("takeover", 1.0, 0.1, 60, takeover_meaning)
+    settings.end()
+    return takeover_s if use else None
 
 
 def _switches(settings: Settings, topology: Topology) -> dict[str, SwitchFile]:

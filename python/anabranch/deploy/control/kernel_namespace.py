@@ -17,6 +17,7 @@ from anabranch.deploy.control.device_cables import DeviceCables
 from anabranch.deploy.control.ending import end
 from anabranch.deploy.control.fabric import PORT_NAME_MAX, FabricFile, SwitchFile
 from anabranch.deploy.control.interface_rates import alias_bps, counters_of, speed_bps
+from anabranch.deploy.control.kernel_lock import LOOK_S, Followed, lock_switch
 from anabranch.deploy.control.network import Interface
 from anabranch.deploy.control.session import Session, Surroundings
 from anabranch.deploy.control.switch_kind import Attended
@@ -58,6 +59,8 @@ class NamespaceSession(Session[State]):
         """Called when what the switch says of its ports is another; answers whether a link changed."""
         self.read_links: Callable[[], None] = lambda: None
         """Called to have what was announced of links by now taken at once."""
+        self.is_followed = False
+        """Whether another controller follows it."""
         self._lock = asyncio.Lock()
         """Taken by whoever calls the kernel: one at a time may."""
 
@@ -126,6 +129,11 @@ class NamespaceSession(Session[State]):
             self.changed()
         return new
 
+    def waits(self, error: AnabranchError) -> None:
+        """Reports once that another controller follows it; it forwards, whatever is not known of it."""
+        self.is_followed = True
+        super().failed(error)
+
     async def _call(self, call: Callable[..., Result], *given: object) -> Result:
         """Has a thread call the kernel, which may take a while."""
         async with self._lock:
@@ -160,6 +168,7 @@ class KernelNamespace:
         self._sessions = list(sessions)
         self._network, self._wiring = surroundings.network, surroundings.wiring
         self._interval_s = surroundings.fabric.interval_s
+        self._owner, self._commits = surroundings.fabric.owner, surroundings.commits
         self._backoff = Backoff(name)
         self._devices: Mapping[str, Device] = {}
         """By name, as they were last announced."""
@@ -213,7 +222,7 @@ class KernelNamespace:
                 broken.set_exception(error)
 
         loop.add_reader(monitor.fileno(), read)
-        work = [session.serve() for session in self._sessions]
+        work = [self._serve(session) for session in self._sessions]
         tasks = [asyncio.ensure_future(part) for part in (*work, self._measure(control, counters, inode), broken)]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -222,6 +231,21 @@ class KernelNamespace:
         finally:
             loop.remove_reader(monitor.fileno())
             await end(tasks)
+
+    async def _serve(self, session: NamespaceSession[Any]) -> None:
+        """Serves a switch when no other controller does; its links are followed before."""
+        with ExitStack() as stack:
+            while self._commits:
+                try:
+                    with inside(self.name or OWN):
+                        stack.enter_context(lock_switch(session.switch.target, self._owner, session.name))
+                    break
+                except Followed as error:
+                    session.waits(error)
+                    await asyncio.sleep(LOOK_S)
+            if session.is_followed:
+                session.is_followed, session.record.last_error = False, ""
+            await session.serve()
 
     def _follow(self, monitor: LinkMonitor, cables: DeviceCables) -> None:
         """Reports devices that are not as they were."""
@@ -254,7 +278,7 @@ class KernelNamespace:
         """Takes all interfaces of a switch; answers whether a link changed."""
         present = self._present(session).values()
         # A switch that could never be created forwards nothing: other switches must avoid it.
-        none = not session.record.connects and bool(session.record.last_error)
+        none = not session.record.connects and bool(session.record.last_error) and not session.is_followed
         speeds = self._speeds_bps
         ports = [
             Port(

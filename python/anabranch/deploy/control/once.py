@@ -39,7 +39,7 @@ async def reconcile(
 async def _until_done(controller: Controller, running: asyncio.Task[None], commits: bool) -> None:
     while not running.done():
         sessions = controller.sessions.values()
-        known = all(session.change() is not None for session in sessions)
+        known = all(session.change() is not None and (session.may_change or not commits) for session in sessions)
         changes = commits and any(session.change() and not session.refused for session in sessions)
         refused = any(session.refused for session in sessions)
         if known and not changes and (refused or (controller.wiring.is_settled and not controller.progress.unplanned)):

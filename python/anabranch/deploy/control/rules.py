@@ -75,6 +75,8 @@ class Rules:
 
     def observed_shares(self, switch: str, leaf: str, view: View) -> dict[int, float]:
         """Shares by the switch's number of the port, of what a switch holds towards a leaf; empty if unknown."""
+        if view.installed is not None:
+            return dict(view.installed.get((switch, leaf), {}))
         observed = view.observed.get(switch)
         if observed is None:
             return {}

@@ -18,7 +18,7 @@ from anabranch.deploy.control.log import LOGGER, Field
 from anabranch.deploy.control.network import Network
 from anabranch.deploy.control.policy import PlannedGroup, SwitchPlan
 from anabranch.deploy.control.progress import Progress
-from anabranch.deploy.control.state import SwitchState
+from anabranch.deploy.control.state import SECONDARY, SwitchState
 from anabranch.deploy.control.wiring import Wiring
 from anabranch.files.errors import AnabranchError
 
@@ -100,6 +100,16 @@ class Session(ABC, Generic[State]):
         return self.switch.name
 
     @property
+    def role(self) -> str:
+        """Role of this controller at the switch, `PRIMARY` or `SECONDARY` of `state`; empty without others."""
+        return ""
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the switch takes changes of this controller."""
+        return self.role != SECONDARY
+
+    @property
     def observed(self) -> State | None:
         """Observed state of ours in the switch; `None` while that is not known."""
         return self._observed
@@ -171,6 +181,7 @@ class Session(ABC, Generic[State]):
             last_error=record.last_error,
             differences=len(change) if change else 0,
             refused=self.refused,
+            role=self.role,
             flows=flows,
             groups=groups,
             meters=meters,

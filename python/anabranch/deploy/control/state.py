@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from anabranch.deploy.control.cable import WAITING, WRONG, CableState
 
+PRIMARY, SECONDARY, SPLIT = "primary", "secondary", "split"
+"""Roles of a controller at a switch, which only a primary changes; split is one of each among the switches."""
+
 
 @dataclass(frozen=True)
 class NodeState:
@@ -53,6 +56,8 @@ class SwitchState:
     """How long the last took, from sent to confirmed."""
     lost_s: float = 0.0
     """When its connection ended last, in seconds of Unix time; 0 if it never did."""
+    role: str = ""
+    """`PRIMARY` if this controller may change it, `SECONDARY` if another may; empty where there is only one."""
 
 
 @dataclass(frozen=True)
@@ -141,11 +146,25 @@ class Snapshot:
     """Ports between switches, and what they hear."""
 
     @property
+    def role(self) -> str:
+        """`PRIMARY` or `SECONDARY` at all switches that have roles, `SPLIT` at some each; empty where none has."""
+        roles = {switch.role for switch in self.switches if switch.role}
+        return SPLIT if len(roles) > 1 else next(iter(roles), "")
+
+    @property
+    def stands_by(self) -> bool:
+        """Whether another controller changes all switches, and this one could at once: each is connected."""
+        return self.role == SECONDARY and self.plans > 0 and all(switch.connected for switch in self.switches)
+
+    @property
     def converged(self) -> bool:
         """Whether every switch is connected and holds exactly the plan, and that is of the network as it is.
 
-        It is not where a link that plans use loses packets, nor while a cable may lead elsewhere than the file has it.
+        It is not where a link that plans use loses packets, nor while a cable may lead elsewhere than the file has it,
+        nor where another controller changes a switch.
         """
+        if self.role in (SECONDARY, SPLIT):
+            return False
         is_converged = all(switch.connected and not switch.differences for switch in self.switches)
         is_sound = not any(link.up and any(link.lost_share) for link in self.links)
         is_true = not any(cable.verdict in (*WRONG, WAITING) for cable in self.cables)

@@ -69,6 +69,8 @@ class SwitchKind(ABC, Generic[State]):
     example: ClassVar[str] = ""
     """The target's own keys of `[switch.NAME]` as in a file, with NAME for the switch's name; a line with NEIGHBOUR is
     one for each neighbour."""
+    has_arbiter: ClassVar[bool] = False
+    """Whether something outside of all controllers says which of several may change such a switch."""
     recipes: ClassVar[tuple[str, ...]] = ()
     """Values of `policy.recipe` that mean something to such switches."""
 

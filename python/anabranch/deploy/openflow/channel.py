@@ -21,10 +21,17 @@ _READ = 1 << 14
 UNASKED_PER_S = 2000
 """Messages that a switch may send unasked; if it sends more, nothing is read until the second is over."""
 _XIDS = 1 << 32
-_ASYNCHRONOUS = frozenset({4, 11, 30, 31, 32, 35})
+_ASYNCHRONOUS = frozenset({4, 11, 31, 32, 35})
 """Messages that switches send unasked and that are ignored: experimenters', removed flows, ..."""
 _REPLIES = frozenset(
-    {Kind.ECHO_REPLY, Kind.FEATURES_REPLY, Kind.MULTIPART_REPLY, Kind.BARRIER_REPLY, Kind.BUNDLE_CONTROL}
+    {
+        Kind.ECHO_REPLY,
+        Kind.FEATURES_REPLY,
+        Kind.MULTIPART_REPLY,
+        Kind.BARRIER_REPLY,
+        Kind.ROLE_REPLY,
+        Kind.BUNDLE_CONTROL,
+    }
 )
 
 
@@ -60,6 +67,7 @@ class Channel(asyncio.BufferedProtocol):
         self.closed: asyncio.Future[None] = self._loop.create_future()
         self.on_port_status: Callable[[bytes], None] = lambda _: None
         self.on_packet_in: Callable[[bytes], None] = lambda _: None
+        self.on_role_status: Callable[[bytes], None] = lambda _: None
         self._transport: asyncio.Transport | None = None
         self._frames = Frames()
         self._waiting: dict[int, _Waiting] = {}
@@ -281,6 +289,8 @@ class Channel(asyncio.BufferedProtocol):
             self.on_port_status(one.body)
         elif one.kind == Kind.PACKET_IN:
             self.on_packet_in(one.body)
+        elif one.kind == Kind.ROLE_STATUS:
+            self.on_role_status(one.body)
         elif one.kind != Kind.HELLO and one.kind not in _ASYNCHRONOUS:
             raise ProtocolError(f"a message of type {one.kind}")
 

@@ -21,6 +21,7 @@ from anabranch.deploy.openflow.multipart import What
 from anabranch.deploy.openflow.packet_codec import PacketIn, decode_packet_in, encode_packet_out
 from anabranch.deploy.openflow.port import BucketCounters, FlowCounters, Port, PortCounters
 from anabranch.deploy.openflow.port_codec import decode_port_counters, decode_port_status, decode_ports, port_request
+from anabranch.deploy.openflow.role_codec import Role, decode_role, decode_role_status, encode_role_request
 from anabranch.deploy.openflow.tables import Flow, Group, Meter
 from anabranch.deploy.openflow.tls import Tls, context_for
 
@@ -48,6 +49,9 @@ class Connection:
         self.on_packet_in: Callable[[PacketIn], None] | None = None
         """Called with every packet that a rule sends to the controller."""
         channel.on_packet_in = self._packet_in
+        self.on_role: Callable[[Role, int | None], None] | None = None
+        """Called with role and generation when the switch gives this connection another role, for another's request."""
+        channel.on_role_status = self._role_status
         self._packets = ExitStack()
         self._packets_out: Batch | None = None
         """The number that all packets out share; a refusal of one ends nothing."""
@@ -95,6 +99,26 @@ class Connection:
         async with self._committing:
             await commit(self._channel, mods)
 
+    async def role(self, role: Role, generation: int = 0) -> tuple[Role, int | None]:
+        """Asks for a role; the role it has now, and the last generation that the switch was given, if any.
+
+        Raises:
+            Refused: by the switch, with `OFPRRFC_STALE` where it was given a later generation.
+
+        """
+        body = encode_role_request(role, generation)
+        reply = await self._channel.request(Kind.ROLE_REQUEST, body, Kind.ROLE_REPLY, f"role {role.name.lower()}")
+        try:
+            return decode_role(reply)
+        except ProtocolError as error:
+            self._channel.close(error)
+            raise
+
+    def give_up_role(self, generation: int) -> None:
+        """Asks to be a secondary, and does not wait for the answer."""
+        body = encode_role_request(Role.SECONDARY, generation)
+        self._channel.ask_later(Kind.ROLE_REQUEST, body, Kind.ROLE_REPLY, "role secondary")
+
     async def barrier(self) -> None:
         """Waits until the switch has done everything it was sent."""
         await self._channel.barrier()
@@ -136,6 +160,11 @@ class Connection:
         packet = decode_packet_in(body)
         if self.on_packet_in is not None:
             asyncio.get_running_loop().call_soon(self.on_packet_in, packet)
+
+    def _role_status(self, body: bytes) -> None:
+        role, generation = decode_role_status(body)
+        if self.on_role is not None:
+            asyncio.get_running_loop().call_soon(self.on_role, role, generation)
 
     def _port_status(self, body: bytes) -> None:
         port, what = decode_port_status(body)

@@ -117,6 +117,7 @@ _NAMES: dict[int, tuple[str, tuple[str, ...]]] = {
             " UNKNOWN_BUCKET BUCKET_EXISTS",
         ),
         (10, "OFPSCFC", "BAD_FLAGS BAD_LEN EPERM"),
+        (11, "OFPRRFC", "STALE UNSUP BAD_ROLE ID_UNSUP ID_IN_USE"),
         (
             12,
             "OFPMMFC",

@@ -22,12 +22,14 @@ CONFIGURATION = struct.pack(">HH", 0, 0xFFFF)
 
 
 def _asynchronous() -> bytes:
-    """Body of OFPT_SET_ASYNC: ports' changes, and packets that a rule sends, whichever role.
+    """Body of OFPT_SET_ASYNC: changes of ports and roles always; packets that a rule sends, but not to a secondary.
 
-    Properties and the bits of their masks are those of section 7.3.10; reasons of packets those of section 7.4.1.
+    Properties and the bits of their masks are those of section 7.3.10, each for a secondary and for all others; reasons
+    of packets are those of section 7.4.1, those of roles of section 7.4.4.
     """
-    packets_of_rules, all_changes_of_ports, no_removed_flows = 1 << 1, 7, 0
-    masks = [kind for kind in (packets_of_rules, all_changes_of_ports, no_removed_flows) for _ in range(2)]
+    packets_of_rules, all_changes_of_ports, no_removed_flows, all_changes_of_roles = 1 << 1, 7, 0, 7
+    masks = [0, packets_of_rules]
+    masks += [kind for kind in (all_changes_of_ports, no_removed_flows, all_changes_of_roles) for _ in range(2)]
     return b"".join(struct.pack(">HHI", number, 8, mask) for number, mask in enumerate(masks))
 
 

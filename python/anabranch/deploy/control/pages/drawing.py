@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from anabranch.deploy.control.state import LinkState, NodeState, Snapshot, SwitchState
+from anabranch.deploy.control.state import SECONDARY, LinkState, NodeState, Snapshot, SwitchState
 from anabranch.files.units import bit_rate, count
 from anabranch.report.plot.fabric_boxes import Box
 from anabranch.report.plot.fabric_geometry import BOTTOM, BOX_INCHES, HOST_INCHES, NAME_INCHES, Drawing, link_lines
@@ -100,7 +100,7 @@ def switch_state(switch: SwitchState) -> str:
     """How a switch is drawn and listed."""
     if not switch.connected:
         return DOWN if switch.changed_s else UNKNOWN
-    return DIFFERENT if switch.differences else OK
+    return DIFFERENT if switch.differences and switch.role != SECONDARY else OK
 
 
 def picture(snapshot: Snapshot) -> Picture:

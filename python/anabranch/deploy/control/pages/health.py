@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.deploy.control.cable import WAITING, WRONG
-from anabranch.deploy.control.state import Snapshot, SwitchState
+from anabranch.deploy.control.state import SECONDARY, Snapshot, SwitchState
 from anabranch.files.units import elapsed
 
 
@@ -30,6 +30,8 @@ def _reason(switch: SwitchState, snapshot: Snapshot) -> str:
         return _absence(switch, snapshot)
     if switch.refused:
         return f"refused {switch.differences} changes: {switch.last_error}"
+    if switch.role == SECONDARY:
+        return "another controller is its primary; this one changes nothing"
     return f"{switch.differences} changes to come" if switch.differences else ""
 
 

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from anabranch.deploy.control.cable import MISWIRED, UNCHECKED, UNHEARD
 from anabranch.deploy.control.log import Field
-from anabranch.deploy.control.state import Snapshot
+from anabranch.deploy.control.state import SECONDARY, Snapshot
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 BEAT_S = 0.1
@@ -123,6 +123,12 @@ def _switches(snapshot: Snapshot) -> Iterator[Metric]:
         for switch in snapshot.switches:
             gauge.add_metric([switch.name], float(getattr(switch, "refused" if name == "refusing" else name)))
         yield gauge
+    primary = GaugeMetricFamily(
+        "anabranch_switch_primary", "Whether this controller may change the switch", labels=["switch"]
+    )
+    for switch in snapshot.switches:
+        primary.add_metric([switch.name], float(switch.role != SECONDARY))
+    yield primary
     for name, meaning in counters.items():
         counter = CounterMetricFamily(f"anabranch_switch_{name}", meaning, labels=["switch"])
         for switch in snapshot.switches:

@@ -79,8 +79,8 @@ class Site:
 
     def _health(self) -> Answer:
         snapshot = self._snapshot()
-        health = {"converged": snapshot.converged, "reasons": reasons(snapshot)}
-        return 200 if snapshot.converged else 503, JSON, f"{json.dumps(health)}\n".encode()
+        health = {"converged": snapshot.converged, "role": snapshot.role, "reasons": reasons(snapshot)}
+        return 200 if snapshot.converged or snapshot.stands_by else 503, JSON, f"{json.dumps(health)}\n".encode()
 
     def _slices(self) -> Answer:
         labels = self._labels()

@@ -83,7 +83,7 @@ def record(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _head(snapshot: Snapshot) -> dict[str, Any]:
-    return {"converged": snapshot.converged, "reasons": reasons(snapshot)}
+    return {"converged": snapshot.converged, "role": snapshot.role, "reasons": reasons(snapshot)}
 
 
 def as_json(snapshot: Snapshot) -> str:
@@ -124,6 +124,7 @@ def _facts(snapshot: Snapshot) -> dict[str, tuple[str, str]]:
     return {
         "switches connected": (f"{connected} of {len(snapshot.switches)}", ""),
         "links in use": (f"{up} of {len(snapshot.links)}", ""),
+        **({"role": (snapshot.role, "")} if snapshot.role else {}),
         "groups": (count(sizes[0]), f"{count(sizes[1])} flows" + (f", {count(sizes[2])} meters" if sizes[2] else "")),
         "weights": (snapshot.policy, f"recipe {snapshot.recipe}"),
         "plans": (count(snapshot.plans), f"last {ago(snapshot.planned_s)}"),

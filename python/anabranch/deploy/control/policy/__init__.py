@@ -37,6 +37,8 @@ class View:
     """How often counters were read; the same number, the same loads."""
     rule_bps: Mapping[tuple[str, RuleKey], float] = field(default_factory=dict)
     """Rate of what each counted rule matched over the last measured interval, by switch and rule."""
+    installed: Mapping[tuple[str, str], Mapping[int, float]] | None = None
+    """Shares by port that switches held towards leaves when they were read, where a recording says so."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,11 @@ class Policy(Protocol):
 
         """
         ...
+
+    def installed(self, view: View) -> Mapping[tuple[str, str], Mapping[int, float]]:
+        """Shares by the switch's number of the port that the next plan takes from what switches hold, for a record."""
+        del view
+        return {}
 
     def labels(self, observed: Mapping[str, Any]) -> Mapping[str, object] | None:
         """Labels that hosts are to mark packets with, as `plan.slices.published`, given what switches hold; or None.

@@ -70,6 +70,11 @@ class Load(Policy):
             weights.setdefault(switch, {})[leaf] = _weights(group)
         return self._rules.plan(view, weights)
 
+    def installed(self, view: View) -> Mapping[Pair, Mapping[int, float]]:
+        """The shares of groups that are not known yet (`policy.Policy`)."""
+        capacity = _by_pair(self._by_rate.weigh(view.up, view.rate_bps))
+        return {pair: self._rules.observed_shares(*pair, view) for pair in capacity.keys() - self._groups.keys()}
+
     def _learn(self, view: View) -> None:
         """Takes one measurement."""
         left = tuple(

@@ -23,6 +23,7 @@ class Datapath(SwitchKind[Groups]):
     target = TARGET
     datapath = "ebpf"
     noun = "a datapath in the kernel"
+    has_arbiter = True
     page = "control.md#datapaths-in-the-kernel"
 
     def keys(self, settings: Settings, switch: str) -> DatapathKeys:

@@ -24,6 +24,7 @@ class KernelRoutes(SwitchKind[Any]):
     target = TARGET
     datapath = "linux"
     noun = "a Linux kernel that routes"
+    has_arbiter = True
     page = "control.md#linux-kernels"
     example = 'gateways.NEIGHBOUR = "10.9.1.2"'
 

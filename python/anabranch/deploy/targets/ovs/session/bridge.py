@@ -10,13 +10,15 @@ from anabranch.deploy.control.ending import end
 from anabranch.deploy.control.fabric import SwitchFile
 from anabranch.deploy.control.policy import PlannedGroup
 from anabranch.deploy.control.session import Session, Surroundings
+from anabranch.deploy.control.state import PRIMARY, SECONDARY
 from anabranch.deploy.openflow.connection import Connection, connect
-from anabranch.deploy.openflow.error import Disconnected, ProtocolError
+from anabranch.deploy.openflow.error import Disconnected, ProtocolError, Refused
 from anabranch.deploy.openflow.packet_codec import PacketIn
 from anabranch.deploy.openflow.port import Port
 from anabranch.deploy.openflow.tables import Tables
 from anabranch.deploy.targets.ovs.change import TablesChange
 from anabranch.deploy.targets.ovs.ownership import COOKIE_MASK, Ownership
+from anabranch.deploy.targets.ovs.session.candidacy import NOT_PRIMARY, Candidacy, Election
 from anabranch.deploy.targets.ovs.session.keys import BridgeKeys
 from anabranch.deploy.targets.ovs.session.rules import LISTENING_COOKIE
 from anabranch.deploy.targets.ovs.shares import Shares
@@ -32,9 +34,10 @@ PROBE_S = 2.0
 class BridgeSession(Session[Tables]):
     """The controller's side of one switch that speaks OpenFlow."""
 
-    def __init__(self, switch: SwitchFile, surroundings: Surroundings) -> None:
-        """Is not connected yet."""
+    def __init__(self, switch: SwitchFile, surroundings: Surroundings, election: Election | None = None) -> None:
+        """Is not connected yet; without an election, no other controller may change the bridge."""
         super().__init__(switch, surroundings)
+        self._candidacy = Candidacy(switch.name, election, self._role_changed) if election else None
         self.keys: BridgeKeys = switch.keys
         self._ownership = Ownership(surroundings.fabric.owner)
         self._tls = surroundings.fabric.tls
@@ -43,7 +46,16 @@ class BridgeSession(Session[Tables]):
         self._shares = Shares()
         self._missed: list[tuple[Port, str]] | None = None
         """Changes of ports while the ports are being described."""
+        self._takes_over = False
+        """Whether it has become the primary and not read the tables since."""
         self._connection: Connection | None = None
+
+    @property
+    def role(self) -> str:
+        """Role at the bridge; empty where no other controller may change it."""
+        if self._candidacy is None:
+            return ""
+        return PRIMARY if self._candidacy.leads else SECONDARY
 
     def desired(self) -> Tables | None:
         """The tables of the plan."""
@@ -114,6 +126,7 @@ class BridgeSession(Session[Tables]):
         try:
             await self._begin(connection)
             work = [self._follow(connection), self._measure(connection), connection.wait_closed()]
+            work += [self._candidacy.run(connection)] if self._candidacy else []
             tasks = [asyncio.ensure_future(part) for part in work]
             try:
                 done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -126,10 +139,14 @@ class BridgeSession(Session[Tables]):
             connection.close()
             if self._connection is connection:
                 self._connection = None
+                if self._candidacy is not None:
+                    self._candidacy.end()
                 self._end(reason)
 
     async def _begin(self, connection: Connection) -> None:
         """Reads all there is to know of the switch."""
+        if self._candidacy is not None:
+            await self._candidacy.begin(connection)
         missed: list[tuple[Port, str]] = []
         self._missed = missed
         connection.on_port_status = self._port_status
@@ -150,6 +167,14 @@ class BridgeSession(Session[Tables]):
         self._wake.set()
         self.changed()
 
+    def _role_changed(self, leads: bool, why: str) -> None:
+        """Has a new primary read the tables, and another do nothing more."""
+        self.events.report("primary" if leads else "secondary", self.name, reason=why)
+        if not leads:
+            self.wiring.away(self.name)
+        self._takes_over = leads
+        self._wake.set()
+
     def _end(self, reason: str) -> None:
         """Forgets what was measured, too."""
         self._shares.forget()
@@ -166,6 +191,10 @@ class BridgeSession(Session[Tables]):
         read = True
         while True:
             self._wake.clear()
+            if self._takes_over:
+                # The primary of before has changed them since they were read, and can do so no more.
+                self._takes_over = False
+                self._observed, self._refused, read = await self._read(connection), None, True
             await self._reconcile(connection, read)
             self._listen(connection)
             read = await self._rest() and await self._audit(connection)
@@ -178,6 +207,8 @@ class BridgeSession(Session[Tables]):
             if number is not None:
                 connection.send_packet(number, frame)
 
+        if not self.may_change:
+            return
         flows = self._observed.flows if self._observed is not None else ()
         if any(flow.cookie == self._ownership.cookie | LISTENING_COOKIE for flow in flows):
             self.wiring.ready(self.name, send)
@@ -195,7 +226,8 @@ class BridgeSession(Session[Tables]):
         observed = await self._read(connection)
         if self._wake.is_set() or observed == self._observed:
             return False
-        self._drifted(len(TablesChange.between(self._observed or Tables(), observed)))
+        if self.may_change:
+            self._drifted(len(TablesChange.between(self._observed or Tables(), observed)))
         self._observed, self._refused = observed, None
         return True
 
@@ -206,7 +238,7 @@ class BridgeSession(Session[Tables]):
         believed only of a reading that came after it.
         """
         again = False
-        while self.commits and (desired := self.desired()) is not None and desired != self._refused:
+        while self.commits and self.may_change and (desired := self.desired()) is not None and desired != self._refused:
             since_s, self._since_s = self._since_s, None
             difference = self.change()
             if not difference:
@@ -217,6 +249,9 @@ class BridgeSession(Session[Tables]):
             except (Disconnected, ProtocolError):
                 raise
             except AnabranchError as error:
+                if self._candidacy and isinstance(error, Refused) and error.error.name == NOT_PRIMARY:
+                    self._candidacy.refused()
+                    return
                 # The switch refused the change, or OpenFlow cannot express it.
                 before, self._observed = self._observed, await self._read(connection)
                 if again or self._observed == before:
@@ -269,6 +304,8 @@ class BridgeSession(Session[Tables]):
     def close(self) -> None:
         """Ends the connection and leaves the switch's tables as they are."""
         super().close()
+        if self._candidacy is not None:
+            self._candidacy.end(self._connection)
         if self._connection is not None:
             self._connection.close()
 

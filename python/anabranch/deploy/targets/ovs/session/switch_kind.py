@@ -18,6 +18,7 @@ from anabranch.deploy.service.needs import INTERNET, Needs
 from anabranch.deploy.targets.ovs.ownership import Ownership
 from anabranch.deploy.targets.ovs.session import keys as session_keys
 from anabranch.deploy.targets.ovs.session.bridge import TIMEOUT_S, BridgeSession
+from anabranch.deploy.targets.ovs.session.candidacy import Election
 from anabranch.deploy.targets.ovs.session.database import Database, DatabaseError, follow
 from anabranch.deploy.targets.ovs.session.keys import BridgeKeys
 from anabranch.deploy.targets.ovs.session.rules import RECIPES, RulesForwarding
@@ -40,7 +41,9 @@ class BridgeSessions(Attended):
         fabric = surroundings.fabric
         self._surroundings, self._address, self._tls = surroundings, fabric.openflow, fabric.tls
         bridges = fabric.switches_of(TARGET)
-        self._bridges = {bridge.name: BridgeSession(bridge, surroundings) for bridge in bridges}
+        takeover_s = fabric.takeover_s if surroundings.commits else None
+        election = Election(takeover_s, len(bridges)) if takeover_s else None
+        self._bridges = {bridge.name: BridgeSession(bridge, surroundings, election) for bridge in bridges}
         self.sessions = self._bridges
         self._databases_heard = {bridge.keys.ovsdb: False for bridge in bridges if bridge.keys.ovsdb}
         self._handshake_errors: dict[str, str] = {}
@@ -129,6 +132,7 @@ class Bridge(SwitchKind[Tables]):
     noun = "a bridge"
     example = 'openflow = "unix:/var/run/openvswitch/NAME.mgmt"'
     recipes = RECIPES
+    has_arbiter = True
 
     def keys(self, settings: Settings, switch: str) -> BridgeKeys:
         """Addresses and datapath id."""
