@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from anabranch.deploy.control.fabric import FabricFile, SwitchFile
-from anabranch.deploy.control.kernel_namespace import take_namespace
+from anabranch.deploy.control.namespace_session import take_namespace
 from anabranch.deploy.control.topology import End
 from anabranch.deploy.netlink.nexthop import MPATH, RESILIENT, Address, Hop
 from anabranch.deploy.targets.linux.plan_file import RECIPES, GroupKeys, take_group_keys

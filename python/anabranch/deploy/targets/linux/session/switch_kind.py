@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.deploy.control.fabric import FabricFile
-from anabranch.deploy.control.kernel_namespace import NamespaceSessions
+from anabranch.deploy.control.kernel_namespace import NamespaceSessions, by_namespace
 from anabranch.deploy.control.session import Surroundings
 from anabranch.deploy.control.switch_kind import SwitchKind
 from anabranch.deploy.targets.linux.session import keys as session_keys
@@ -43,7 +43,8 @@ class KernelRoutes(SwitchKind[Any]):
     def attend(self, surroundings: Surroundings) -> NamespaceSessions:
         """Kernels in each of their namespaces."""
         switches = surroundings.fabric.switches_of(TARGET)
-        return NamespaceSessions((RoutesSession(switch, surroundings) for switch in switches), surroundings)
+        sessions = [RoutesSession(switch, surroundings) for switch in switches]
+        return NamespaceSessions(by_namespace(sessions, surroundings))
 
 
 KIND = KernelRoutes()
