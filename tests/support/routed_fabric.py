@@ -47,6 +47,8 @@ class RoutedFabric:
     """Switches without addresses, which are of another kind: they pass frames on as they are."""
     settings: str = '[measure]\naudit = "10 min"\n[damping]\nuse = false\n'
     """Further tables of the file."""
+    agents: dict[str, str] = field(default_factory=dict)
+    """Address of the agent of each switch that has one."""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -169,7 +171,8 @@ class RoutedFabric:
                     ports.setdefault(other, []).append(port(node, other, number))
                     if not other.startswith("host"):
                         gateways.setdefault(other, []).extend(one.partition("/")[0] for one in theirs)
-        lines = [f"[switch.{switch}]", f"ports = {_inline(ports)}", f'namespace = "{self.namespace(switch)}"']
+        where = ("agent", self.agents[switch]) if switch in self.agents else ("namespace", self.namespace(switch))
+        lines = [f"[switch.{switch}]", f"ports = {_inline(ports)}", f'{where[0]} = "{where[1]}"']
         if switch not in self.bare:
             lines += ['datapath = "linux"', f"gateways = {_inline(gateways)}"]
         return "\n".join(lines)

@@ -37,3 +37,6 @@ async def to_the_end(call: Callable[..., Result], *given: object) -> Result:
         while not running.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([running])
+        if not running.cancelled():
+            # A caller that was cancelled does not ask for it, and asyncio would report it as lost.
+            running.exception()

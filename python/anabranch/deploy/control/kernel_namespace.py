@@ -98,6 +98,7 @@ class KernelNamespace:
 
     async def _attend(self, view: NamespaceView, take_devices: TakeDevices) -> None:
         self._speeds_bps = (await view.measure(self._names)).speeds_bps
+        self._backoff.succeeded()
         self._devices = view.devices
         read_links = partial(self._follow, view, take_devices)
         for session in self.sessions:

@@ -50,6 +50,7 @@ class RoutesSession(NamespaceSession[LinuxState]):
         """Has not looked yet."""
         super().__init__(switch, surroundings)
         self.keys: RoutesKeys = switch.keys
+        self.forwards_alone = bool(self.keys.agent)
         self.owner = surroundings.fabric.owner
         self.hops = frozenset(hop(switch, end, version) for end in switch.interfaces for version in VERSIONS)
         """All hops that a plan may have."""
@@ -212,7 +213,9 @@ class RoutesSession(NamespaceSession[LinuxState]):
         self._audits_at_s = time.monotonic() + self.audit_s * self._random.uniform(0.75, 1.25)
 
     def _address(self) -> str:
-        """Its namespace."""
+        """Its agent or namespace."""
+        if self.keys.agent:
+            return f"linux at {self.keys.agent}"
         return "linux" + (f" in {self.keys.namespace}" if self.keys.namespace else "")
 
     def _counts(self) -> tuple[int, int, int]:

@@ -11,6 +11,7 @@ from anabranch.deploy.control.switch_kind import SwitchKind
 from anabranch.deploy.targets.linux.session import keys as session_keys
 from anabranch.deploy.targets.linux.session.kernel_routes import RoutesSession
 from anabranch.deploy.targets.linux.session.keys import RoutesKeys
+from anabranch.deploy.targets.linux.session.remote_kernel import AgentNamespace
 from anabranch.deploy.targets.linux.session.routes import RoutesForwarding
 from anabranch.files.settings import Settings
 
@@ -18,7 +19,7 @@ TARGET = "linux"
 
 
 class KernelRoutes(SwitchKind[Any]):
-    """Kind of switch: the routes of this machine's kernel, or of a namespace of it (`switch_kind.SwitchKind`)."""
+    """Kind of switch: the routes of a kernel, in a namespace of this machine or behind an agent of another."""
 
     target = TARGET
     datapath = "linux"
@@ -41,10 +42,12 @@ class KernelRoutes(SwitchKind[Any]):
         return RoutesForwarding(fabric)
 
     def attend(self, surroundings: Surroundings) -> NamespaceSessions:
-        """Kernels in each of their namespaces."""
+        """Kernels in each of their namespaces, and behind each of their agents."""
         switches = surroundings.fabric.switches_of(TARGET)
         sessions = [RoutesSession(switch, surroundings) for switch in switches]
-        return NamespaceSessions(by_namespace(sessions, surroundings))
+        here = [session for session in sessions if not session.keys.agent]
+        elsewhere = [AgentNamespace(session, surroundings) for session in sessions if session.keys.agent]
+        return NamespaceSessions([*by_namespace(here, surroundings), *elsewhere])
 
 
 KIND = KernelRoutes()
