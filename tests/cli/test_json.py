@@ -76,7 +76,7 @@ NAMED = {
 
 HASHED = '[routing]\nhash = { algorithm = "crc32" }\n[transport]\nkind = "roce"\n'
 GML = "graph [ node [ id 0 ] node [ id 1 ] node [ id 2 ] edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
-WITHOUT_TABLE = {"confirm", "lab down", "lab up", "mark", "paths", "report", "schema", "schemes new", "trace"}
+WITHOUT_TABLE = {"agent", "confirm", "lab down", "lab up", "mark", "paths", "report", "schema", "schemes new", "trace"}
 """Verbs that write files, lines about what they did, or nothing."""
 
 World = Callable[[Path], AbstractContextManager[list[str]]]
