@@ -75,7 +75,7 @@ def agent(
 ) -> Iterator[AgentProcess]:
     """Runs one for a switch, which the fabric's file then names, and ends it."""
     process = AgentProcess(fabric, switch, address, tls, folder / "agent.log")
-    fabric.agents[switch] = address
+    fabric.reached[switch] = f'agent = "{address}"'
     process.start()
     try:
         yield process

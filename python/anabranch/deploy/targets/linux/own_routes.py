@@ -12,7 +12,7 @@ from anabranch.deploy.netlink.connection import Connection
 from anabranch.deploy.netlink.nexthop import Device, Hop
 from anabranch.deploy.targets.linux.change import change
 from anabranch.deploy.targets.linux.gateways import GatewayWatch
-from anabranch.deploy.targets.linux.observe import PROTOCOL, LinuxState, Observed, read
+from anabranch.deploy.targets.linux.observe import NEXTHOPS, PROTOCOL, LinuxState, Observed, first_number, read
 from anabranch.files.errors import AnabranchError
 
 
@@ -88,6 +88,19 @@ class OwnRoutes:
         difference = change(Observed(self._connection, self._owner, observed, devices), desired)
         difference.commit()
         return len(difference)
+
+    def counted(self) -> dict[int, dict[int, int]]:
+        """Packets that each of the owner's groups has sent to each nexthop since it was written, by their numbers.
+
+        Empty where the kernel does not count them.
+
+        Raises:
+            AnabranchError: the kernel does not let it.
+
+        """
+        first = first_number(self._owner)
+        packets = kernel.group_packets(self._connection)
+        return {number: counts for number, counts in packets.items() if first <= number < first + NEXTHOPS}
 
     def ask(self, devices: Mapping[str, Device]) -> None:
         """Has the kernel ask the silent gateways again."""

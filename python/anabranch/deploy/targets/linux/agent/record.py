@@ -126,6 +126,25 @@ def read_counters(given: object) -> dict[str, PortCounters]:
     return counters
 
 
+def packets_record(packets: Mapping[int, Mapping[int, int]]) -> list[Any]:
+    """Packets by group and nexthop, as rows."""
+    return [[group, nexthop, count] for group, counts in packets.items() for nexthop, count in counts.items()]
+
+
+def read_packets(given: object) -> dict[int, dict[int, int]]:
+    """Packets by group and nexthop.
+
+    Raises:
+        MessageError: they are none.
+
+    """
+    packets: dict[int, dict[int, int]] = {}
+    for group, nexthop, count in rows(given, "packets", 3):
+        numbers = integer(group, "group", 1, U32), integer(nexthop, "nexthop", 1, U32)
+        packets.setdefault(numbers[0], {})[numbers[1]] = integer(count, "packets", 0, 2 * U63 + 1)
+    return packets
+
+
 def read_speeds(given: object) -> dict[str, int]:
     """Speeds in bit/s by device.
 

@@ -61,6 +61,7 @@ class Service:
     def __init__(self, guest: Guest, changing: asyncio.Lock) -> None:
         self._stream, self._hello, self._changing = guest.stream, guest.hello, changing
         self._calls: dict[str, Call] = {"look": self._look, "put": self._put, "ask": self._ask, "count": self._count}
+        self._calls["packets"] = self._packets
         self._open_calls: set[asyncio.Task[None]] = set()
         self._touched: set[str] = set()
         self._died: set[str] = set()
@@ -168,6 +169,9 @@ class Service:
     async def _count(self, _: Message) -> Mapping[str, Any]:
         measured = await self._view.measure(self._hello.names)
         return {"speeds": dict(measured.speeds_bps), "counters": record.counters_record(measured.counters)}
+
+    async def _packets(self, _: Message) -> Mapping[str, Any]:
+        return {"packets": record.packets_record(await to_the_end(self._routes.counted))}
 
     def _hear_links(self) -> None:
         news = self._view.read()

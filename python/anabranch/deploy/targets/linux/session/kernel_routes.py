@@ -23,6 +23,8 @@ from anabranch.deploy.targets.linux.own_routes import OwnRoutes
 from anabranch.deploy.targets.linux.plan_file import LinuxPlan
 from anabranch.deploy.targets.linux.session.flushed import flushed
 from anabranch.deploy.targets.linux.session.keys import VERSIONS, RoutesKeys, hop
+from anabranch.deploy.targets.linux.session.packet_shares import PacketShares
+from anabranch.deploy.targets.linux.session.routes import group_name
 from anabranch.deploy.targets.linux.session.routing_kernel import LocalKernel, RoutingKernel, UnreachableError
 from anabranch.files.errors import AnabranchError
 
@@ -46,6 +48,8 @@ class RoutesChange:
 class RoutesSession(NamespaceSession[LinuxState]):
     """The controller's side of one kernel that routes."""
 
+    unit = "packets"
+
     def __init__(self, switch: SwitchFile, surroundings: Surroundings) -> None:
         """Has not looked yet."""
         super().__init__(switch, surroundings)
@@ -58,6 +62,7 @@ class RoutesSession(NamespaceSession[LinuxState]):
         """The kernel, while it is in reach."""
         self._file = surroundings.fabric.file
         self._retry = Retry()
+        self._shares = PacketShares()
         self._silent: frozenset[Hop] = frozenset()
         """Hops whose gateway has failed to answer, and has not answered since."""
         self._numbers = {name: number for number, name in enumerate(switch.interfaces.values(), start=1)}
@@ -109,12 +114,21 @@ class RoutesSession(NamespaceSession[LinuxState]):
         return RoutesChange(observed, aim) if observed is not None and aim is not None else None
 
     def sizes(self, planned: PlannedGroup) -> Counter[int]:
-        """No sizes: a nexthop counts no bytes."""
-        del planned
-        return Counter()
+        """Packets by port over the last measured interval, of a planned group."""
+        if self.plan is None or self._observed is None:
+            return Counter()
+        names = {group_name(planned.leaf, version) for version in VERSIONS}
+        packets = self._shares.of([one for one in self.plan.desired if one.name in names], self._observed)
+        return Counter({self._numbers[device]: count for device, count in packets.items() if device in self._numbers})
 
     async def measure(self) -> None:
-        """Nothing beside the counters of interfaces."""
+        """Reads the packets that groups have sent."""
+        try:
+            self._shares.measured(await self.kernel.counted())
+        except UnreachableError:
+            raise
+        except AnabranchError as error:
+            self.events.report("measurement-failed", self.name, error=str(error))
 
     async def attend(self) -> None:
         """Follows the plan as links, gateways and what others do to the routes are announced."""
@@ -135,6 +149,7 @@ class RoutesSession(NamespaceSession[LinuxState]):
                 await self._rest_until_due()
         finally:
             self.kernel.unfollow()
+            self._shares.forget()
             self._lost()
 
     def _hear(self) -> None:

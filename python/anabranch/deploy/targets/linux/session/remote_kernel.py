@@ -93,6 +93,10 @@ class RemoteKernel(RoutingKernel):
         states = {"observed": record.state_record(observed), "desired": record.state_record(desired)}
         return await self._connection.call("put", _changes, **states)
 
+    async def counted(self) -> Mapping[int, Mapping[int, int]]:
+        """Has the agent read its kernel."""
+        return await self._connection.call("packets", lambda answer: record.read_packets(answer.get("packets")))
+
     async def ask(self, devices: Mapping[str, Device]) -> None:
         """Has the agent ask the gateways."""
         del devices

@@ -46,6 +46,10 @@ class RoutingKernel(ABC):
         """
 
     @abstractmethod
+    async def counted(self) -> Mapping[int, Mapping[int, int]]:
+        """Packets that each group has sent to each nexthop since it was written, by their numbers."""
+
+    @abstractmethod
     async def ask(self, devices: Mapping[str, Device]) -> None:
         """Has the kernel ask silent gateways again."""
 
@@ -81,6 +85,11 @@ class LocalKernel(RoutingKernel):
     async def put(self, observed: LinuxState, desired: LinuxState, devices: Mapping[str, Device]) -> int:
         """Changes the kernel."""
         return int(await self._call(self._routes.put, observed, desired, devices))
+
+    async def counted(self) -> Mapping[int, Mapping[int, int]]:
+        """Reads the kernel."""
+        packets: Mapping[int, Mapping[int, int]] = await self._call(self._routes.counted)
+        return packets
 
     async def ask(self, devices: Mapping[str, Device]) -> None:
         """Asks the gateways."""
