@@ -147,7 +147,7 @@ def certificates(folder: Path) -> list[tuple[str, Path]]:
     """Key, certificate and authority, all in one, for both ends."""
     key, certificate = folder / "both.key", folder / "both.pem"
     command = [*NEW_KEY, "-x509", "-days", "2", "-subj", "/CN=both", "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, timeout=DEADLINE_S)
     return [("key", key), ("certificate", certificate), ("authority", certificate)]
 
 

@@ -153,7 +153,7 @@ class KernelNamespace:
         """Takes all interfaces of a switch; answers whether a link changed."""
         present = self._present(session).values()
         # A switch that could never be created forwards nothing: other switches must avoid it.
-        none = not session.record.connects and bool(session.record.last_error) and not session.forwards_alone
+        none = not session.record.connects and bool(session.record.last_error) and not session.forwards_unreached
         speeds = self._speeds_bps
         ports = [
             Port(

@@ -44,7 +44,7 @@ class NamespaceSession(Session[State]):
         name: str = self.switch.keys.namespace
         return name
 
-    forwards_alone = False
+    forwards_unreached = False
     """Whether a switch that was never reached counts as one that forwards, by what it has."""
 
     @abstractmethod

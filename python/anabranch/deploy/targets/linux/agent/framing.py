@@ -67,13 +67,10 @@ class MessageStream(asyncio.StreamReaderProtocol):
         """Address of the other end, for people."""
         self._incoming = asyncio.StreamReader(limit=CHUNK_BYTES)
         self._outgoing: asyncio.StreamWriter | None = None
-        super().__init__(self._incoming)
+        super().__init__(self._incoming, self._begin)
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begins (`asyncio.Protocol`)."""
-        assert isinstance(transport, asyncio.WriteTransport)
-        super().connection_made(transport)
-        self._outgoing = asyncio.StreamWriter(transport, self, self._incoming, asyncio.get_running_loop())
+    def _begin(self, _: asyncio.StreamReader, outgoing: asyncio.StreamWriter) -> None:
+        self._outgoing = outgoing
 
     async def receive(self, bytes_max: int = MESSAGE_BYTES_MAX) -> Message:
         """Awaits the next message.

@@ -38,8 +38,10 @@ class AgentConnection:
         """Called with every message about links; a `MessageError` that it raises ends the connection."""
         self.on_routes: Callable[[], None] = lambda: None
         """Called when a change of routes or gateways was announced."""
-        self.closed: asyncio.Future[AnabranchError] = asyncio.get_running_loop().create_future()
-        """Reason for the end of the connection."""
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the connection has ended."""
+        self.reason = AnabranchError("")
+        """Reason for its end."""
         self._stream = stream
         self._answers: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._calls = 0
@@ -66,7 +68,7 @@ class AgentConnection:
 
     async def _call(self, call: str, timeout_s: float, **fields: object) -> Mapping[str, Any]:
         if self.closed.done():
-            raise self.closed.result()
+            raise self.reason
         self._calls += 1
         number = self._calls
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
@@ -114,13 +116,13 @@ class AgentConnection:
     def _end_by(self, error: AnabranchError) -> AnabranchError:
         """Ends the connection, unless it has ended; the reason with the name of the agent."""
         if not self.closed.done():
-            reason = UnreachableError(f"agent {self._stream.peer}: {error}")
-            self.closed.set_result(reason)
+            reason = self.reason = UnreachableError(f"agent {self._stream.peer}: {error}")
+            self.closed.set_result(None)
             self._stream.abort()
             for answer in self._answers.values():
                 if not answer.done():
                     answer.set_exception(reason)
-        return self.closed.result()
+        return self.reason
 
 
 async def connect(address: str, tls: Tls | None, hello: Hello) -> AgentConnection:

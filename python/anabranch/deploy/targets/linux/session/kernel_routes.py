@@ -54,7 +54,7 @@ class RoutesSession(NamespaceSession[LinuxState]):
         """Has not looked yet."""
         super().__init__(switch, surroundings)
         self.keys: RoutesKeys = switch.keys
-        self.forwards_alone = bool(self.keys.agent)
+        self.forwards_unreached = bool(self.keys.agent)
         self.owner = surroundings.fabric.owner
         self.hops = frozenset(hop(switch, end, version) for end in switch.interfaces for version in VERSIONS)
         """All hops that a plan may have."""

@@ -37,7 +37,7 @@ class RemoteNamespace(NamespaceView):
     def follow(self, heard: Callable[[], None], broken: Callable[[Exception], None]) -> None:
         """Waits for announcements of the agent, and for the end of its connection."""
         self._heard = heard
-        self._connection.closed.add_done_callback(lambda closed: broken(closed.result()))
+        self._connection.closed.add_done_callback(lambda _: broken(self._connection.reason))
         heard()
 
     def unfollow(self) -> None:
