@@ -45,7 +45,7 @@ def test_a_remote_leaf_is_followed_over_tls_and_nothing_changes_without_its_agen
     tls = certificates["controller"]
     with routed_fabric() as fabric:
         # No reading of counters helps: what comes is announced.
-        fabric.settings = fabric.settings.replace("[measure]", '[measure]\ninterval = "1 h"')
+        fabric.settings = fabric.settings.replace("[measure]", '[measure]\ninterval = "3600 s"')
         fabric.settings += "[tls]\n" + "\n".join(f'{name} = "{path}"' for name, path in vars(tls).items()) + "\n"
         manage(fabric, "leaf0")
         with agent(fabric, "leaf0", tmp_path, tls=certificates["switch"]) as process:
