@@ -3,7 +3,8 @@
 Two links of a namespace lead to another one; the far end of one goes down and up. A group of both is kept by
 
 * `apply --target linux --follow`, on a plan of one group;
-* `control`, on a fabric whose leaf is that namespace; the other switches are tables in files.
+* `control`, on a fabric whose leaf is that namespace; the other switches are tables in files;
+* `control`, which reaches that leaf through `anabranch agent`, over TLS at the namespace's loopback.
 
 The time is from just before the far end is set up, which gives the link its carrier, to the kernel's announcement of
 the group with both members: an upper bound. Nothing is polled.
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -58,22 +59,25 @@ use = false
 prefixes = ["10.1.1.0/24"]
 [switch.leaf0]
 datapath = "linux"
-namespace = "{namespace}"
+{where}
 ports = {{ host0 = "lo", spine0 = "leaf0-spine0", spine1 = "leaf0-spine1" }}
 gateways = {{ spine0 = "10.9.0.2", spine1 = "10.9.1.2" }}
 """
+FOLLOWERS = ("apply --follow", "control", "control, agent")
+AGENT = "ssl:127.0.0.1:6655"
+NEW_KEY = ("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 OTHERS = {"leaf1": ("host1", "spine0", "spine1"), "spine0": ("leaf0", "leaf1"), "spine1": ("leaf0", "leaf1")}
 
 
 def main() -> None:
-    """Measures both followers, and prints."""
+    """Measures all followers, and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--trials", type=int, default=30)
     trials = parser.parse_args().trials
     table = Table(box=None, pad_edge=False)
     for heading in ("follower", "trials", "median (ms)", "worst (ms)"):
         table.add_column(heading, justify="left" if heading == "follower" else "right")
-    for name in ("apply --follow", "control"):
+    for name in FOLLOWERS:
         with world() as (near, far), tempfile.TemporaryDirectory() as folder, follower(name, near, Path(folder)):
             times_s = [restored_s(near, far) for _ in range(trials)]
         table.add_row(name, str(trials), f"{1e3 * median(times_s):.1f}", f"{1e3 * max(times_s):.1f}")
@@ -105,25 +109,51 @@ def world() -> Iterator[tuple[str, str]]:
 def follower(name: str, near: str, folder: Path) -> Iterator[None]:
     """Runs one until the block ends; the group is there when it begins."""
     file = folder / "file.toml"
-    arguments = ["control", str(file)] if name == "control" else ["apply", str(file), "--target", "linux", "--follow"]
-    file.write_text(fabric(near, folder) if name == "control" else PLAN)
-    command = [sys.executable, "-m", "anabranch", *arguments]
-    with inside(near):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
+    arguments = ["control", str(file)]
+    by_agent = name == FOLLOWERS[-1]
+    if by_agent:
+        files = certificates(folder)
+        file.write_text(fabric(f'agent = "{AGENT}"', folder) + "[tls]\n" + "\n".join(f'{k} = "{v}"' for k, v in files))
+    elif name == "control":
+        file.write_text(fabric(f'namespace = "{near}"', folder))
+    else:
+        file.write_text(PLAN)
+        arguments = ["apply", str(file), "--target", "linux", "--follow"]
+    with ExitStack() as stack:
+        if by_agent:
+            stack.enter_context(running(near, "agent", AGENT, *(f"--{key}={value}" for key, value in files)))
+        process = stack.enter_context(running(near, *arguments))
         with inside(near), Connection() as connection:
             await_that(lambda: members(connection) == len(LINKS) or process.poll() is not None)
         if process.poll() is not None:
             raise SystemExit(f"{' '.join(arguments)}: ended with status {process.returncode}")
         yield
+
+
+@contextmanager
+def running(near: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs `anabranch` in the near namespace until the block ends."""
+    command = [sys.executable, "-m", "anabranch", *arguments]
+    with inside(near):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
     finally:
         process.terminate()
         process.wait(DEADLINE_S)
 
 
-def fabric(near: str, folder: Path) -> str:
-    """The fabric file: `leaf0` is the namespace, and the others are tables."""
-    text = FABRIC.format(namespace=near)
+def certificates(folder: Path) -> list[tuple[str, Path]]:
+    """Key, certificate and authority, all in one, for both ends."""
+    key, certificate = folder / "both.key", folder / "both.pem"
+    command = [*NEW_KEY, "-x509", "-days", "2", "-subj", "/CN=both", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True, timeout=DEADLINE_S)
+    return [("key", key), ("certificate", certificate), ("authority", certificate)]
+
+
+def fabric(where: str, folder: Path) -> str:
+    """The fabric file: `leaf0` is the namespace, by the key that says where; the others are tables."""
+    text = FABRIC.format(where=where)
     for switch, neighbours in OTHERS.items():
         ports = ", ".join(f'{one} = "{one}"' for one in neighbours)
         text += f'[switch.{switch}]\ndatapath = "table"\nfolder = "{folder / switch}"\nports = {{ {ports} }}\n'

@@ -77,6 +77,7 @@ NAMED = {
 HASHED = '[routing]\nhash = { algorithm = "crc32" }\n[transport]\nkind = "roce"\n'
 GML = "graph [ node [ id 0 ] node [ id 1 ] node [ id 2 ] edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
 WITHOUT_TABLE = {
+    "agent",
     "confirm",
     "install",
     "lab down",

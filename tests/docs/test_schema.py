@@ -37,7 +37,7 @@ traffic = [{ sizes = "web-search", load = 0.5 }]
 routing.balance = ["ecmp", "conga"]
 """
 KINDS = {"plan.toml": "plan-ovs", "plan-ebpf.toml": "plan-ebpf"} | dict.fromkeys(
-    ("fabric.toml", "p4-fig2.toml", "bgp.toml"), "fabric"
+    ("fabric.toml", "p4-fig2.toml", "bgp.toml", "remote-kernels.toml"), "fabric"
 )
 """Examples that are neither scenarios nor studies."""
 FILES = sorted(path for name in ("examples", "studies") for path in (ROOT / name).rglob("*.toml"))

@@ -47,6 +47,8 @@ class RoutedFabric:
     """Switches without addresses, which are of another kind: they pass frames on as they are."""
     settings: str = '[measure]\naudit = "10 min"\n[damping]\nuse = false\n'
     """Further tables of the file."""
+    reached: dict[str, str] = field(default_factory=dict)
+    """Keys by which some switches are reached; the others are in their namespaces."""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -98,6 +100,15 @@ class RoutedFabric:
             self.ip(node, *(f"addr add {one} dev {name}" + _nodad(one) for one in theirs), f"link set {name} up")
             self.ip("wire", f"link set w{name} master wire up")
         self.run("wire", "tc", *f"qdisc add dev w{far} root tbf rate 400kbit burst 2k limit 4k".split())
+
+    def pass_frames(self, spine: str) -> None:
+        """Has frames pass a spine with the addresses they came with: uplinks have the address that gateways have."""
+        for net, (leaf, other, _) in enumerate(self.links):
+            if other == spine:
+                uplink = port(leaf, spine)
+                self.ip(leaf, f"link set {uplink} address 02:00:00:00:00:01")
+                for gateway in (f"10.9.{net}.2", f"fd00:9:{net}::2"):
+                    self.ip(leaf, f"neigh replace {gateway} lladdr 02:00:00:00:00:01 dev {uplink} nud permanent")
 
     def start(self) -> None:
         """Makes namespaces, links and addresses."""
@@ -169,7 +180,8 @@ class RoutedFabric:
                     ports.setdefault(other, []).append(port(node, other, number))
                     if not other.startswith("host"):
                         gateways.setdefault(other, []).extend(one.partition("/")[0] for one in theirs)
-        lines = [f"[switch.{switch}]", f"ports = {_inline(ports)}", f'namespace = "{self.namespace(switch)}"']
+        reached = self.reached.get(switch, f'namespace = "{self.namespace(switch)}"')
+        lines = [f"[switch.{switch}]", f"ports = {_inline(ports)}", reached]
         if switch not in self.bare:
             lines += ['datapath = "linux"', f"gateways = {_inline(gateways)}"]
         return "\n".join(lines)

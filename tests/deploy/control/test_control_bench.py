@@ -41,10 +41,10 @@ def _restored() -> None:
     run("restore", "--trials", "1")
 
 
-def test_a_path_comes_back_to_both_followers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_comes_back_to_all_followers(capsys: pytest.CaptureFixture[str]) -> None:
     _restored()
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [row[:-3] for row in rows[1:]] == [["apply", "--follow"], ["control"]]
+    assert [row[:-3] for row in rows[1:]] == [["apply", "--follow"], ["control"], ["control,", "agent"]]
     assert all(float(row[-1]) > 0 for row in rows[1:])
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 
 import pytest
 
-from anabranch.deploy.control.state import Snapshot
+from anabranch.deploy.control.state import GroupState, Snapshot
 from anabranch.deploy.netlink.announcements import Announcements
 from anabranch.deploy.targets.linux.observe import LinuxState
 from anabranch.deploy.targets.linux.session import kernel_routes
+from anabranch.deploy.targets.linux.session.kernel_routes import RoutesSession
 from support.dummy_fabric import Running, members
 from support.own_namespace import in_own_namespace
 from support.routed_fabric import RoutedFabric, routed_fabric
@@ -219,6 +221,47 @@ def test_a_route_of_somebody_else_is_named_and_tried_again() -> None:
                 fabric.ip("leaf0", f"route del {ONE} proto static")
                 await running.converged()
                 assert split(fabric) == BOTH
+
+        asyncio.run(follow())
+
+
+@in_own_namespace
+def test_shares_of_groups_are_measured_in_packets() -> None:
+    with routed_fabric() as fabric:
+        fabric.settings = '[measure]\ninterval = "2 s"\n'
+        fabric.ip("leaf0", "link set leaf0-spine1 alias anabranch-rate-bps=2500000000")
+
+        def towards(snapshot: Snapshot) -> GroupState:
+            (group,) = (one for one in snapshot.groups if (one.switch, one.leaf) == ("leaf0", "leaf1"))
+            return group
+
+        async def follow() -> None:
+            async with Running(fabric.file()) as running:
+                await running.until(
+                    lambda one: one.converged and members(one, "leaf0", "leaf1") == {"spine0": 4, "spine1": 1}
+                )
+                assert split(fabric) == {"leaf0-spine0": 4, "leaf0-spine1": 1}
+                # The interfaces are the oracle: they send the group's packets, and a few of neighbour discovery.
+                before, counted = fabric.sent("leaf0"), await packets(running)
+                assert await asyncio.to_thread(fabric.arrived, 200) == 200
+                after, counts = fabric.sent("leaf0"), await packets(running) - counted
+                assert counts.total() == 200
+                for device, count in counts.items():
+                    assert 0 <= after[device] - before[device] - count < 30
+                assert counts["leaf0-spine0"] > 2 * counts["leaf0-spine1"] > 20
+                # An interval may have a part of a burst only.
+                sending = asyncio.create_task(asyncio.to_thread(fabric.arrived, 200))
+                group = towards(await running.until(lambda one: towards(one).measured_packets > 0))
+                await sending
+                assert group.measured_bytes == 0
+                assert sum(member.measured_share or 0 for member in group.members) == pytest.approx(1)
+
+        async def packets(running: Running) -> Counter[str]:
+            session = running.controller.sessions["leaf0"]
+            assert isinstance(session, RoutesSession)
+            state, totals = fabric.state("leaf0"), await session.kernel.counted()
+            number = next(one.nexthop_id for one in state.routes.values() if str(one.prefix) == ONE)
+            return Counter({state.nexthops[hop].hop.device: count for hop, count in totals[number].items()})
 
         asyncio.run(follow())
 

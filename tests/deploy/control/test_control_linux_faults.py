@@ -142,13 +142,7 @@ def test_once_puts_the_plan_there_and_a_dry_run_only_says_it(tmp_path: Path) -> 
 @with_own_datapaths
 def test_a_spine_may_be_a_datapath_in_the_kernel() -> None:
     with routed_fabric(bare=("spine1",)) as fabric:
-        # Frames pass it with the addresses they came with: the uplinks of leaves have one address, as a gateway has.
-        for leaf in (0, 1):
-            uplink = f"leaf{leaf}-spine1"
-            net = fabric.links.index((f"leaf{leaf}", "spine1", 0))
-            fabric.ip(f"leaf{leaf}", f"link set {uplink} address 02:00:00:00:00:01")
-            for gateway in (f"10.9.{net}.2", f"fd00:9:{net}::2"):
-                fabric.ip(f"leaf{leaf}", f"neigh replace {gateway} lladdr 02:00:00:00:00:01 dev {uplink} nud permanent")
+        fabric.pass_frames("spine1")
 
         async def follow() -> None:
             async with Running(fabric.file(more={"spine1": 'datapath = "ebpf"'})) as running:

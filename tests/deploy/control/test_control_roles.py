@@ -221,3 +221,6 @@ def test_a_fabric_with_switches_that_anybody_may_change_has_one_controller(fabri
     text = fabric.text().replace(addresses, 'datapath = "table"\nfolder = "tables"')
     with pytest.raises(AnabranchError, match=r"fabric.toml: redundancy.use: true: leaf0 is a table in a file"):
         file.parse(text, "fabric.toml")
+    example = (Path(__file__).parents[3] / "examples" / "remote-kernels.toml").read_text()
+    with pytest.raises(AnabranchError, match=r"redundancy.use: true: leaf0 is behind an agent"):
+        file.parse(f"{example}\n[redundancy]\nuse = true\n", "fabric.toml")

@@ -1,12 +1,14 @@
-"""How tasks are ended."""
+"""How tasks and calls are ended."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from typing import Any, TypeVar
 
 AGAIN_S = 1.0
+Result = TypeVar("Result")
 
 
 async def end(tasks: Collection[asyncio.Task[Any]]) -> None:
@@ -21,3 +23,20 @@ async def end(tasks: Collection[asyncio.Task[Any]]) -> None:
             task.cancel()
         _, pending = await asyncio.wait(pending, timeout=AGAIN_S)
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def to_the_end(call: Callable[..., Result], *given: object) -> Result:
+    """Has a thread call something, and waits for the end of the call even if it is cancelled.
+
+    The call may use sockets that are closed after that, and a change of a kernel must not stop halfway.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(call, *given))
+    try:
+        return await asyncio.shield(running)
+    finally:
+        while not running.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([running])
+        if not running.cancelled():
+            # A caller that was cancelled does not ask for it, and asyncio would report it as lost.
+            running.exception()

@@ -74,6 +74,9 @@ State = TypeVar("State")
 class Session(ABC, Generic[State]):
     """The controller's side of one switch. `State` is what such a switch holds of ours."""
 
+    unit = "bytes"
+    """Unit of what its groups count."""
+
     def __init__(self, switch: SwitchFile, surroundings: Surroundings) -> None:
         """Knows nothing of the switch yet."""
         self.switch, self.surroundings = switch, surroundings
@@ -124,7 +127,7 @@ class Session(ABC, Generic[State]):
 
     @abstractmethod
     def sizes(self, planned: PlannedGroup) -> Counter[int]:
-        """Bytes by port of a planned group over the last measured interval."""
+        """Bytes, or what `unit` says, by port of a planned group over the last measured interval."""
 
     @abstractmethod
     def _address(self) -> str:

@@ -72,4 +72,5 @@ def _group(session: Session[Any], planned: PlannedGroup, topology: Topology, num
             got = sizes[port] / measured if measured else None
             share = member.weight / weights if weights else 0.0
             members.append(MemberState(end.neighbour, end.parallel, port, member.weight, share, got))
-    return GroupState(session.name, planned.leaf, planned.group_id, tuple(members), measured)
+    counted = {f"measured_{session.unit}": measured}
+    return GroupState(session.name, planned.leaf, planned.group_id, tuple(members), **{"measured_bytes": 0, **counted})

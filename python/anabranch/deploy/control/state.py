@@ -93,7 +93,7 @@ class MemberState:
     """Planned weight."""
     wanted_share: float
     measured_share: float | None
-    """Share of the group's bytes over the last measured interval; None where nothing was measured or sent."""
+    """Share of what the group sent over the last measured interval; None where nothing was measured or sent."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,8 @@ class GroupState:
     """None: the leaf cannot be reached."""
     measured_bytes: int
     """Bytes that the measured shares are shares of."""
+    measured_packets: int = 0
+    """Packets that they are shares of, where the switch's groups count no bytes."""
 
 
 @dataclass(frozen=True)

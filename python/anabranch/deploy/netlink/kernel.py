@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ from anabranch.deploy.netlink.connection import (
     attributes,
 )
 from anabranch.deploy.netlink.message import (
+    DUMP_STATS,
     GROUP_ENTRY,
     GROUP_MPATH,
     GROUP_RESILIENT,
@@ -60,6 +62,11 @@ RTA_DST, RTA_PRIORITY, RTA_TABLE, RTA_NH_ID = 1, 6, 15, 30
 RTN_UNICAST, FR_ACT_TO_TBL = 1, 1
 NUD_INCOMPLETE, NUD_FAILED = 0x01, 0x20
 NTF_USE = 0x01
+NHA_ID, NHA_GROUP_STATS = 1, 15
+STATS_ID, STATS_PACKETS = 1, 2
+"""Attributes of an entry of `NHA_GROUP_STATS`."""
+NEXTHOP_BYTES = 8
+"""Size of `struct nhmsg`."""
 TABLE_IN_ATTRIBUTE = 252
 """Table number in the header that refers to an attribute (RT_TABLE_COMPAT): the real one does not fit a byte."""
 NARROW_WEIGHT_MAX, WIDE_WEIGHT_MAX = 255, 65535
@@ -180,6 +187,31 @@ def unbalanced_s(connection: Connection, group_id: int) -> float:
             # In ticks of clock_t, of which user space sees a hundred in a second.
             return int(settings.get_attr("NHA_RES_GROUP_UNBALANCED_TIME") or 0) / 100
     return 0.0
+
+
+def group_packets(connection: Connection) -> dict[int, dict[int, int]]:
+    """Packets that each group has sent to each of its nexthops since it was last written, by their numbers.
+
+    Empty before Linux 6.9, which does not count them.
+    """
+    asked = nhmsg()
+    asked["attrs"] = [("NHA_OP_FLAGS", DUMP_STATS)]
+    try:
+        answers = connection.dump_bytes(asked, RTM_GETNEXTHOP)
+    except KernelRefusedError as refused:
+        if refused.code != errno.EINVAL:
+            raise
+        return {}
+    packets: dict[int, dict[int, int]] = {}
+    for data in answers:
+        values = dict(attributes(data, HEADER.size + NEXTHOP_BYTES))
+        if NHA_GROUP_STATS in values:
+            members = [dict(attributes(entry, 0)) for _, entry in attributes(values[NHA_GROUP_STATS], 0)]
+            counts = packets[int.from_bytes(values[NHA_ID], "little")] = {}
+            for member in members:
+                number = int.from_bytes(member[STATS_ID], "little")
+                counts[number] = counts.get(number, 0) + int.from_bytes(member[STATS_PACKETS], "little")
+    return packets
 
 
 def weight_max(connection: Connection) -> int:

@@ -23,6 +23,8 @@ RTM_NEWNEXTHOP, RTM_DELNEXTHOP, RTM_GETNEXTHOP, RTM_GETNEXTHOPBUCKET = 104, 105,
 GROUP_ENTRY = struct.Struct("=IBBH")
 """`struct nexthop_grp`: number, low and high byte of weight - 1 (the high one since Linux 6.12), reserved."""
 GROUP_MPATH, GROUP_RESILIENT = 0, 1
+DUMP_STATS = 1
+"""Bit of `NHA_OP_FLAGS`: groups are listed with their counters (since Linux 6.9)."""
 
 
 class nhmsg(nlmsg):  # type: ignore[misc]  # noqa: N801 (as the kernel and pyroute2 name their messages)
@@ -44,6 +46,8 @@ class nhmsg(nlmsg):  # type: ignore[misc]  # noqa: N801 (as the kernel and pyrou
         ("NHA_FDB", "flag"),
         ("NHA_RES_GROUP", "res_group"),
         ("NHA_RES_BUCKET", "res_bucket"),
+        ("NHA_OP_FLAGS", "uint32"),
+        ("NHA_GROUP_STATS", "cdata"),
     )
 
     class res_group(nla):  # type: ignore[misc]  # noqa: N801

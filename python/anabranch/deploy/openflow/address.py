@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass
 
 from anabranch.files.errors import AnabranchError
@@ -27,8 +28,8 @@ class Address:
         return f"{self.kind}:[{self.host}]:{self.port}" if ":" in self.host else f"{self.kind}:{self.host}:{self.port}"
 
 
-def parse_address(text: str) -> Address:
-    """Parses `unix:/run/openvswitch/br0.mgmt`, `tcp:192.0.2.1:6653` or `ssl:[2001:db8::1]`; the default port is 6653.
+def parse_address(text: str, default_port: int = PORT) -> Address:
+    """Parses `unix:/run/openvswitch/br0.mgmt`, `tcp:192.0.2.1:6653` or `ssl:[2001:db8::1]`.
 
     Raises:
         AnabranchError: it is none of these.
@@ -44,10 +45,17 @@ def parse_address(text: str) -> Address:
     else:
         host, _, port = rest.partition(":")
         right = ":" not in port
-    number = int(port) if port.isascii() and port.isdecimal() else PORT
+    number = int(port) if port.isascii() and port.isdecimal() else default_port
     right = right and (not port or str(number) == port) and 0 < number < 1 << 16
     if kind not in (TCP, SSL) or not host or not right:
-        raise AnabranchError(
-            f"address: {text}: not an address; write unix:/path, tcp:host:6653 or ssl:[2001:db8::1]:6653"
-        )
+        forms = f"unix:/path, tcp:host:{default_port} or ssl:[2001:db8::1]:{default_port}"
+        raise AnabranchError(f"address: {text}: not an address; write {forms}")
     return Address(kind, host, number)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is of the machine itself; a name counts as one only if it is `localhost`."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"

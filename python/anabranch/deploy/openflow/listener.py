@@ -1,4 +1,4 @@
-"""Switches that connect to us: accepts their connections, and reports those that fail to introduce themselves."""
+"""Connections of others to us: accepts them, and reports those that fail to introduce themselves."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import socket
 import ssl
 import stat
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from anabranch.deploy.openflow.address import UNIX, Address, parse_address
 from anabranch.deploy.openflow.channel import Channel
 from anabranch.deploy.openflow.connection import TIMEOUT_S, Connection, introduce
 from anabranch.deploy.openflow.error import Disconnected, Refused
-from anabranch.deploy.openflow.tls import Tls, context_for, handshake_error
+from anabranch.deploy.openflow.tls import SWITCH, Peer, Tls, context_for, handshake_error
 from anabranch.files.errors import AnabranchError
 
 COMERS_MAX = 128
@@ -25,19 +27,60 @@ BACKLOG = 100
 REST_S = 1.0
 """Pause in seconds after the kernel had no file descriptor or memory for a connection."""
 
-Serve = Callable[[Connection], Awaitable[None]]
+Guest = TypeVar("Guest")
+Serve = Callable[[Guest], Awaitable[None]]
 Report = Callable[[str, AnabranchError], None]
-"""Called with the address of a peer, and the reason why it is not a switch that can be served."""
+"""Called with the address of a peer, and the reason why it cannot be served."""
+
+
+@dataclass(frozen=True)
+class Arrival(Generic[Guest]):
+    """One connection before its other end has said who it is."""
+
+    protocol: asyncio.BaseProtocol
+    introduced: Callable[[], Awaitable[Guest]]
+    close: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Introduction(Generic[Guest]):
+    """How those who connect say who they are."""
+
+    begin: Callable[[float, str], Arrival[Guest]]
+    """Begins with a timeout in seconds and the address of the other end."""
+    question: str
+    """What to ask about one that says nothing."""
+    peer: Peer
+
+
+def _begin_switch(timeout_s: float, peer: str) -> Arrival[Connection]:
+    channel = Channel(timeout_s, peer)
+    return Arrival(channel, lambda: introduce(channel), channel.close)
+
+
+SWITCHES = Introduction(_begin_switch, "does a switch call, and by OpenFlow?", SWITCH)
 
 
 async def serve(
     address: str,
-    on_connection: Serve,
+    on_connection: Serve[Connection],
     tls: Tls | None = None,
     timeout_s: float = TIMEOUT_S,
     on_failure: Report = lambda _peer, _error: None,
-) -> Listener:
-    """Accepts connections of switches; `on_connection` is called for each that introduces itself.
+) -> Listener[Connection]:
+    """Accepts connections of switches; see `listen`."""
+    return await listen(address, SWITCHES, on_connection, tls, timeout_s, on_failure)
+
+
+async def listen(
+    address: str,
+    introduction: Introduction[Guest],
+    on_connection: Serve[Guest],
+    tls: Tls | None,
+    timeout_s: float,
+    on_failure: Report,
+) -> Listener[Guest]:
+    """Accepts connections; `on_connection` is called for each that introduces itself.
 
     A connection that does not is closed and reported to `on_failure`. It is also closed when `on_connection` returns.
 
@@ -51,11 +94,11 @@ async def serve(
         sockets = await _sockets(where)
     except OSError as error:
         raise AnabranchError(f"listen: {address}: {error.strerror or error}; take another address") from None
-    return Listener(where, sockets, security, timeout_s, on_connection, on_failure)
+    return Listener(where, sockets, security, timeout_s, introduction, on_connection, on_failure)
 
 
-class Listener:
-    """Listener that `serve` makes; accepts connections until it is closed."""
+class Listener(Generic[Guest]):
+    """Listener that `listen` makes; accepts connections until it is closed."""
 
     # asyncio's servers take connections too, but say nothing of a TLS handshake that fails.
 
@@ -65,13 +108,15 @@ class Listener:
         sockets: Sequence[socket.socket],
         security: ssl.SSLContext | None,
         timeout_s: float,
-        on_connection: Serve,
+        introduction: Introduction[Guest],
+        on_connection: Serve[Guest],
         on_failure: Report,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._where = where
         self._security = security
         self._timeout_s = timeout_s
+        self._introduction = introduction
         self._on_connection = on_connection
         self._on_failure = on_failure
         self._attending: set[asyncio.Task[None]] = set()
@@ -121,23 +166,23 @@ class Listener:
         self._waiting.pop(task, None)
 
     async def _attend(self, accepted: socket.socket, peer: str) -> None:
-        channel = Channel(self._timeout_s, peer)
+        arrival = self._introduction.begin(self._timeout_s, peer)
         task = asyncio.current_task()
         assert task is not None
         try:
             try:
-                connection = await self._introduced(channel, accepted)
+                guest = await self._introduced(arrival, accepted)
             except AnabranchError as error:
                 self._on_failure(peer, error)
                 return
             self._waiting.pop(task, None)
             with contextlib.suppress(Disconnected, Refused):
-                await self._on_connection(connection)
+                await self._on_connection(guest)
         finally:
-            channel.close()
+            arrival.close()
 
-    async def _introduced(self, channel: Channel, accepted: socket.socket) -> Connection:
-        """Introduces both ends to each other and returns the connection.
+    async def _introduced(self, arrival: Arrival[Guest], accepted: socket.socket) -> Guest:
+        """Introduces both ends to each other and returns the guest.
 
         Raises:
             AnabranchError: the introduction fails.
@@ -146,14 +191,14 @@ class Listener:
         patience_s = None if self._security is None else self._timeout_s
         try:
             await self._loop.connect_accepted_socket(
-                lambda: channel, accepted, ssl=self._security, ssl_handshake_timeout=patience_s
+                lambda: arrival.protocol, accepted, ssl=self._security, ssl_handshake_timeout=patience_s
             )
         except OSError as error:
-            raise handshake_error(error) from None
+            raise handshake_error(error, self._introduction.peer) from None
         try:
-            return await asyncio.wait_for(introduce(channel), self._timeout_s)
+            return await asyncio.wait_for(arrival.introduced(), self._timeout_s)
         except (TimeoutError, asyncio.TimeoutError):
-            raise Disconnected(f"no hello in {self._timeout_s:g} s; does a switch call, and by OpenFlow?") from None
+            raise Disconnected(f"no hello in {self._timeout_s:g} s; {self._introduction.question}") from None
 
     def _peer(self, peer: object) -> str:
         if self._where.kind == UNIX or not isinstance(peer, tuple):

@@ -65,32 +65,53 @@ def context_for(where: Address, tls: Tls | None, *, server: bool) -> ssl.SSLCont
     return tls.context(server=server)
 
 
-def handshake_error(error: OSError) -> AnabranchError:
-    """Explains why a switch did not get through the TLS handshake, and what helps."""
-    return AnabranchError(f"TLS: {_reason(error)}")
+@dataclass(frozen=True)
+class Peer:
+    """Hints about the other end of a handshake that fails."""
+
+    question: str
+    certify: str
+    """Command or setting that gives it a certificate and an authority."""
+    connect: str
+    """Command or setting that has it speak TLS."""
+    trust: str
+    """Where our authority is given."""
 
 
-def _reason(error: OSError) -> str:
+SWITCH = Peer(
+    "does a switch call, and by TLS?",
+    "ovs-vsctl set-ssl KEY CERTIFICATE AUTHORITY",
+    "ovs-vsctl set-controller BRIDGE ssl:HOST:PORT",
+    "[tls]",
+)
+
+
+def handshake_error(error: OSError, peer: Peer = SWITCH) -> AnabranchError:
+    """Explains why the other end did not get through the TLS handshake, and what helps."""
+    return AnabranchError(f"TLS: {_reason(error, peer)}")
+
+
+def _reason(error: OSError, peer: Peer) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         if error.verify_code == X509_EXPIRED:
             return "its certificate has expired; sign a new one, or set both clocks right"
         if error.verify_code == X509_NOT_YET_VALID:
             return "its certificate is not valid yet; set both clocks right"
-        hint = "have its certificate signed by the authority of [tls], or give the one that did"
+        hint = f"have its certificate signed by the authority of {peer.trust}, or give the one that did"
         return f"its certificate is refused: {error.verify_message}; {hint}"
     if isinstance(error, ssl.SSLError):
         reason = error.reason or ""
         if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
-            return "it shows no certificate; ovs-vsctl set-ssl KEY CERTIFICATE AUTHORITY"
+            return f"it shows no certificate; {peer.certify}"
         if "ALERT" in reason:
             alert = reason.partition("ALERT_")[2].replace("_", " ").lower()
-            hint = "give it our authority: ovs-vsctl set-ssl KEY CERTIFICATE AUTHORITY"
+            hint = f"give it our authority: {peer.certify}"
             return f"it refuses our certificate ({alert}); {hint}"
         if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "UNKNOWN_PROTOCOL"):
-            return "it does not speak TLS; ovs-vsctl set-controller BRIDGE ssl:HOST:PORT"
+            return f"it does not speak TLS; {peer.connect}"
         if reason in ("UNSUPPORTED_PROTOCOL", "VERSION_TOO_LOW"):
             return "it offers no TLS 1.2 or newer; update its OpenSSL"
-        return f"{reason.replace('_', ' ').lower() or error}; does a switch call, and by TLS?"
+        return f"{reason.replace('_', ' ').lower() or error}; {peer.question}"
     if isinstance(error, ConnectionAbortedError):
-        return "its handshake takes too long; does a switch call, and by TLS?"
-    return f"{error.strerror or 'it closed the connection in the handshake'}; does a switch call, and by TLS?"
+        return f"its handshake takes too long; {peer.question}"
+    return f"{error.strerror or 'it closed the connection in the handshake'}; {peer.question}"

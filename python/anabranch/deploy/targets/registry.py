@@ -25,6 +25,9 @@ WRITTEN = ("p4", "srv6", "frr")
 COMPARED = ("frr",)
 """Those of them that `diff` and `verify` compare with a plan, by their part `check`."""
 
+AGENTS = ("linux",)
+"""Targets whose switches a controller reaches by an agent on their machine, their part `agent/daemon.py`."""
+
 
 def target(name: str) -> Target[Any, Any, Any]:
     """The target of a name.
@@ -57,6 +60,16 @@ def sessions() -> list[ModuleType]:
     """The module `session/switch_kind.py` of each target that a controller follows; its `KIND` is a `SwitchKind`."""
     packages = (f"anabranch.deploy.targets.{name}.session" for name in TARGETS)
     return [importlib.import_module(f"{name}.switch_kind") for name in packages if _has(name)]
+
+
+def agent(name: str) -> ModuleType:
+    """The agent of a target; its function `run` serves controllers at an address.
+
+    Raises:
+        AnabranchError: the name is none of `AGENTS`.
+
+    """
+    return importlib.import_module(f"anabranch.deploy.targets.{choose(name, list(AGENTS), 'target')}.agent.daemon")
 
 
 def plan_forms() -> dict[str, PlanForm[Any]]:

@@ -178,7 +178,9 @@ def _members(snapshot: Snapshot) -> Iterator[Metric]:
     labels = ["switch", "leaf", "neighbour", "parallel"]
     weight = GaugeMetricFamily("anabranch_member_weight", "Weight as planned", labels=labels)
     planned = GaugeMetricFamily("anabranch_member_wanted_share", "Share as planned", labels=labels)
-    measured = GaugeMetricFamily("anabranch_member_measured_share", "Share of the group's bytes", labels=labels)
+    measured = GaugeMetricFamily(
+        "anabranch_member_measured_share", "Share of the group's bytes, or packets", labels=labels
+    )
     for group in snapshot.groups:
         for member in group.members:
             named = [group.switch, group.leaf, member.neighbour, str(member.parallel)]

@@ -14,7 +14,7 @@ from anabranch.deploy.service.notification import report_ready
 from anabranch.deploy.targets.following import link_news, report, until_interrupted
 from anabranch.deploy.targets.linux import buckets, change, plan_file
 from anabranch.deploy.targets.linux.desired import desired
-from anabranch.deploy.targets.linux.gateways import GatewayWatch
+from anabranch.deploy.targets.linux.gateways import GatewayWatch, Retry
 from anabranch.deploy.targets.linux.observe import PROTOCOL, Observed, read
 from anabranch.deploy.targets.linux.plan_file import LinuxPlan
 from anabranch.files.errors import AnabranchError
@@ -34,6 +34,7 @@ def follow(plan: str, options: None, console: Console) -> None:
         LinkMonitor() as monitor,
         Announcements(PROTOCOL, watch.addresses) as announcements,
     ):
+        retry = Retry()
         follower = _Follower(planned, connection, watch, kernel.weight_max(connection))
         waiting = select.poll()
         for source in (monitor, announcements):
@@ -43,12 +44,12 @@ def follow(plan: str, options: None, console: Console) -> None:
             report_ready()
             while True:
                 events = [event for event in monitor.read() if event.device.name in names]
-                is_due = watch.due()
+                is_due = retry.due()
                 if is_due:
                     watch.ask(connection, follower.devices)
                 if announcements.read() or events or is_due:
                     report(*follower.act(link_news(events), monitor), console)
-                waiting.poll(1e3 * watch.wait_s if follower.waits else None)
+                waiting.poll(1e3 * retry.wait_s if follower.waits else None)
 
 
 class _Follower:

@@ -16,6 +16,25 @@ AGAIN_S = 1.0
 """Pause before a silent gateway is asked again, or what was refused is tried again: no announcement tells of those."""
 
 
+class Retry:
+    """Moments at which it is due to try again what no announcement tells of."""
+
+    def __init__(self) -> None:
+        self._again_s = 0.0
+
+    @property
+    def wait_s(self) -> float:
+        """Time until it is due to try again."""
+        return max(0.0, self._again_s - time.monotonic())
+
+    def due(self) -> bool:
+        """Whether it is time to try again: once in `AGAIN_S` by the clock, whatever is announced meanwhile."""
+        if self.wait_s:
+            return False
+        self._again_s = time.monotonic() + AGAIN_S
+        return True
+
+
 class GatewayWatch:
     """The gateways of a plan over time, by what the kernel finds out about them."""
 
@@ -24,7 +43,6 @@ class GatewayWatch:
         self.addresses = frozenset(hop.gateway for hop in self.hops if hop.gateway is not None)
         self.silent: set[Hop] = set()
         """Ways whose gateway has failed to answer, and has not answered since."""
-        self._again_s = 0.0
 
     def look(self, connection: Connection, devices: Mapping[str, Device]) -> list[str]:
         """Reads the neighbours; news in words."""
@@ -38,18 +56,6 @@ class GatewayWatch:
                 self.silent.remove(hop)
                 news.append(f"{hop} answers")
         return sorted(news)
-
-    @property
-    def wait_s(self) -> float:
-        """Time until it is due to try again."""
-        return max(0.0, self._again_s - time.monotonic())
-
-    def due(self) -> bool:
-        """Whether it is time to try again: once in `AGAIN_S` by the clock, whatever is announced meanwhile."""
-        if self.wait_s:
-            return False
-        self._again_s = time.monotonic() + AGAIN_S
-        return True
 
     def ask(self, connection: Connection, devices: Mapping[str, Device]) -> None:
         """Has the kernel ask the silent ones again."""

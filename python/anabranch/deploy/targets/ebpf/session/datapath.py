@@ -11,7 +11,8 @@ from pathlib import Path
 
 from anabranch import _core
 from anabranch.deploy.control.fabric import SwitchFile
-from anabranch.deploy.control.kernel_namespace import OWN, NamespaceSession
+from anabranch.deploy.control.kernel_namespace import OWN
+from anabranch.deploy.control.namespace_session import NamespaceSession
 from anabranch.deploy.control.policy import PlannedGroup
 from anabranch.deploy.control.session import Surroundings
 from anabranch.deploy.netlink.link_state import lives
@@ -137,7 +138,7 @@ class DatapathSession(NamespaceSession[Groups]):
         if opened is None or not observed:
             return
         try:
-            counters = await self._call(opened.counters)
+            counters = await self.call(opened.counters)
         except AnabranchError as error:
             self.events.report("measurement-failed", self.name, error=str(error))
             return
@@ -171,7 +172,7 @@ class DatapathSession(NamespaceSession[Groups]):
 
     async def _begin(self) -> None:
         """Reads all there is to know."""
-        observed, self._attached = await self._call(self._look)
+        observed, self._attached = await self.call(self._look)
         self._connected(observed, groups=len(observed))
         self.describe()
         self._wake.set()
@@ -199,7 +200,7 @@ class DatapathSession(NamespaceSession[Groups]):
     async def _audit(self) -> None:
         """Looks whether the kernel still has what we thought, and the program is where it was."""
         before, attached = self._observed or (), self._attached
-        observed, self._attached = await self._call(self._look)
+        observed, self._attached = await self.call(self._look)
         self._observed = observed
         pairs = zip(before, observed, strict=False)
         off = (
@@ -219,10 +220,10 @@ class DatapathSession(NamespaceSession[Groups]):
             since_s, self._since_s = self._since_s, None
             begun_s = time.monotonic()
             try:
-                self._observed, self._attached = await self._call(self._put, desired, ports)
+                self._observed, self._attached = await self.call(self._put, desired, ports)
             except AnabranchError as error:
                 self._refuse(desired, str(error))
-                self._observed, self._attached = await self._call(self._look)
+                self._observed, self._attached = await self.call(self._look)
                 return
             self._committed(len(difference), begun_s, since_s)
             left = self.change()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anabranch import _core
-from anabranch.deploy.control.kernel_namespace import take_namespace
+from anabranch.deploy.control.namespace_session import take_namespace
 from anabranch.deploy.targets.ebpf.switch import FORBIDDEN
 from anabranch.files.errors import AnabranchError
 from anabranch.files.settings import Settings

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from anabranch.deploy.control.fabric import FabricFile
-from anabranch.deploy.control.kernel_namespace import NamespaceSessions, needs_of
+from anabranch.deploy.control.kernel_namespace import NamespaceSessions, by_namespace
+from anabranch.deploy.control.namespace_session import needs_of
 from anabranch.deploy.control.session import Surroundings
 from anabranch.deploy.control.switch_kind import SwitchKind
 from anabranch.deploy.service.needs import Needs
@@ -42,7 +43,8 @@ class Datapath(SwitchKind[Groups]):
     def attend(self, surroundings: Surroundings) -> NamespaceSessions:
         """Datapaths in each of their namespaces."""
         switches = surroundings.fabric.switches_of(TARGET)
-        return NamespaceSessions((DatapathSession(switch, surroundings) for switch in switches), surroundings)
+        sessions = [DatapathSession(switch, surroundings) for switch in switches]
+        return NamespaceSessions(by_namespace(sessions, surroundings))
 
 
 KIND = Datapath()

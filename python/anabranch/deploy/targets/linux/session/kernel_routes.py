@@ -10,21 +10,22 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from anabranch.deploy.control.fabric import SwitchFile
-from anabranch.deploy.control.kernel_namespace import NamespaceSession
+from anabranch.deploy.control.namespace_session import NamespaceSession
 from anabranch.deploy.control.policy import PlannedGroup
 from anabranch.deploy.control.session import Surroundings
-from anabranch.deploy.netlink import kernel
-from anabranch.deploy.netlink.announcements import Announcements
-from anabranch.deploy.netlink.connection import Connection
 from anabranch.deploy.netlink.link_state import lives
-from anabranch.deploy.netlink.nexthop import Device
-from anabranch.deploy.targets.linux.change import change, lines, steps
+from anabranch.deploy.netlink.nexthop import Device, Hop
+from anabranch.deploy.targets.linux.change import lines, steps
 from anabranch.deploy.targets.linux.desired import desired
-from anabranch.deploy.targets.linux.gateways import AGAIN_S, GatewayWatch
-from anabranch.deploy.targets.linux.observe import PROTOCOL, LinuxState, Observed, read
+from anabranch.deploy.targets.linux.gateways import AGAIN_S, Retry
+from anabranch.deploy.targets.linux.observe import LinuxState
+from anabranch.deploy.targets.linux.own_routes import OwnRoutes
 from anabranch.deploy.targets.linux.plan_file import LinuxPlan
 from anabranch.deploy.targets.linux.session.flushed import flushed
 from anabranch.deploy.targets.linux.session.keys import VERSIONS, RoutesKeys, hop
+from anabranch.deploy.targets.linux.session.packet_shares import PacketShares
+from anabranch.deploy.targets.linux.session.routes import group_name
+from anabranch.deploy.targets.linux.session.routing_kernel import LocalKernel, RoutingKernel, UnreachableError
 from anabranch.files.errors import AnabranchError
 
 
@@ -47,14 +48,23 @@ class RoutesChange:
 class RoutesSession(NamespaceSession[LinuxState]):
     """The controller's side of one kernel that routes."""
 
+    unit = "packets"
+
     def __init__(self, switch: SwitchFile, surroundings: Surroundings) -> None:
         """Has not looked yet."""
         super().__init__(switch, surroundings)
         self.keys: RoutesKeys = switch.keys
-        self._owner = surroundings.fabric.owner
+        self.forwards_unreached = bool(self.keys.agent)
+        self.owner = surroundings.fabric.owner
+        self.hops = frozenset(hop(switch, end, version) for end in switch.interfaces for version in VERSIONS)
+        """All hops that a plan may have."""
+        self.kernel: RoutingKernel
+        """The kernel, while it is in reach."""
         self._file = surroundings.fabric.file
-        self._hops = {hop(switch, end, version) for end in switch.interfaces for version in VERSIONS}
-        self._watch = GatewayWatch(self._hops)
+        self._retry = Retry()
+        self._shares = PacketShares()
+        self._silent: frozenset[Hop] = frozenset()
+        """Hops whose gateway has failed to answer, and has not answered since."""
         self._numbers = {name: number for number, name in enumerate(switch.interfaces.values(), start=1)}
         self._devices: Mapping[str, Device] = {}
         self._died: set[str] = set()
@@ -69,10 +79,8 @@ class RoutesSession(NamespaceSession[LinuxState]):
         """What the desired state was last made of, and that state."""
 
     def enter(self, stack: ExitStack) -> None:
-        """Opens netlink, and has gateways looked at anew."""
-        self._watch = GatewayWatch(self._hops)
-        self._connection = stack.enter_context(Connection())
-        self._announcements = stack.enter_context(Announcements(PROTOCOL, self._watch.addresses))
+        """Opens netlink."""
+        self.kernel = LocalKernel(stack.enter_context(OwnRoutes(self.owner, self.hops)), self.call)
 
     def number(self, device: Device) -> int:
         """The position of the interface among those of the file: a device that is made anew keeps it."""
@@ -87,16 +95,16 @@ class RoutesSession(NamespaceSession[LinuxState]):
 
     def is_silent(self, interface: str) -> bool:
         """Whether a gateway by this interface has failed to answer, and has not answered since."""
-        return any(hop.device == interface for hop in self._watch.silent)
+        return any(hop.device == interface for hop in self._silent)
 
     def desired(self) -> LinuxState | None:
         """The plan's nexthops, groups and routes, but for devices and gateways of our own that died."""
         if self.plan is None or self._observed is None:
             return None
-        known = self.plan, self._observed, self._devices, frozenset(self._watch.silent)
+        known = self.plan, self._observed, self._devices, self._silent
         if self._aimed is None or self._aimed[0] != known:
-            plan = LinuxPlan(self._file, self._owner, self.plan.desired)
-            aim = desired(plan, self._observed, self._devices, self._weight_max, self._watch.silent, drops=True)
+            plan = LinuxPlan(self._file, self.owner, self.plan.desired)
+            aim = desired(plan, self._observed, self._devices, self._weight_max, self._silent, drops=True)
             self._aimed = known, aim.state
         return self._aimed[1]
 
@@ -106,22 +114,31 @@ class RoutesSession(NamespaceSession[LinuxState]):
         return RoutesChange(observed, aim) if observed is not None and aim is not None else None
 
     def sizes(self, planned: PlannedGroup) -> Counter[int]:
-        """No sizes: a nexthop counts no bytes."""
-        del planned
-        return Counter()
+        """Packets by port over the last measured interval, of a planned group."""
+        if self.plan is None or self._observed is None:
+            return Counter()
+        names = {group_name(planned.leaf, version) for version in VERSIONS}
+        packets = self._shares.of([one for one in self.plan.desired if one.name in names], self._observed)
+        return Counter({self._numbers[device]: count for device, count in packets.items() if device in self._numbers})
 
     async def measure(self) -> None:
-        """Nothing beside the counters of interfaces."""
+        """Reads the packets that groups have sent."""
+        try:
+            self._shares.measured(await self.kernel.counted())
+        except UnreachableError:
+            raise
+        except AnabranchError as error:
+            self.events.report("measurement-failed", self.name, error=str(error))
 
     async def attend(self) -> None:
         """Follows the plan as links, gateways and what others do to the routes are announced."""
-        loop = asyncio.get_running_loop()
-        loop.add_reader(self._announcements.fileno(), self._announced)
+        self.kernel.follow(self._hear)
         try:
-            self._weight_max = await self._call(kernel.weight_max, self._connection)
+            self._weight_max = await self.kernel.weight_max()
             self._news = False
-            observed = await self._call(self._look)
-            self._connected(observed, routes=len(observed.routes))
+            look = await self.kernel.look()
+            self._silent = look.silent
+            self._connected(look.state, routes=len(look.state.routes))
             self._put_off_audit()
             self.describe()
             self.changed()
@@ -131,17 +148,9 @@ class RoutesSession(NamespaceSession[LinuxState]):
                 await self._reconcile()
                 await self._rest_until_due()
         finally:
-            loop.remove_reader(self._announcements.fileno())
+            self.kernel.unfollow()
+            self._shares.forget()
             self._lost()
-
-    def _announced(self) -> None:
-        try:
-            counts = self._announcements.read()
-        except OSError:
-            # The reading of the kernel that follows says what is wrong.
-            counts = True
-        if counts:
-            self._hear()
 
     def _hear(self) -> None:
         self._news = True
@@ -153,27 +162,27 @@ class RoutesSession(NamespaceSession[LinuxState]):
         if now_s >= self._audits_at_s:
             self._news, self._refused = True, None
             self._put_off_audit()
-        if self._waits and self._watch.due():
+        if self._waits and self._retry.due():
             # What was refused may be possible by now: no announcement says so.
             self._news, self._refused = True, None
             if self.commits:
-                await self._call(self._watch.ask, self._connection, self._devices)
+                await self.kernel.ask(self._devices)
         if not self._news or now_s < self._pauses_until_s:
             return
         self._news = False
         before = self._observed or LinuxState()
-        silent = frozenset(self._watch.silent)
-        observed = await self._call(self._look)
+        look = await self.kernel.look()
         # Devices that had died when the kernel was read have been announced by now.
         self.read_links()
-        observed = flushed(observed, self._died)
+        observed = flushed(look.state, self._died)
         foreign = steps(flushed(before, self._died), observed)
         self._died = {name for name in self._numbers if not _can_carry(self._devices.get(name))}
+        silent, self._silent = self._silent, look.silent
         self._observed = observed
         if foreign:
             self._drifted(len(foreign))
             self._pauses_until_s = time.monotonic() + AGAIN_S
-        if silent != self._watch.silent and self.describe():
+        if silent != self._silent and self.describe():
             self.changed()
 
     async def _reconcile(self) -> None:
@@ -185,7 +194,9 @@ class RoutesSession(NamespaceSession[LinuxState]):
             since_s, self._since_s = self._since_s, None
             begun_s = time.monotonic()
             try:
-                count = await self._call(self._put, observed, aim)
+                count = await self.kernel.put(observed, aim, self._devices)
+            except UnreachableError:
+                raise
             except AnabranchError as error:
                 self._refuse(aim, str(error))
                 self._hear()
@@ -198,7 +209,7 @@ class RoutesSession(NamespaceSession[LinuxState]):
         now_s = time.monotonic()
         times = [self._audits_at_s - now_s]
         if self._waits:
-            times.append(self._watch.wait_s)
+            times.append(self._retry.wait_s)
         if self._news:
             self._wake.clear()
             times.append(self._pauses_until_s - now_s)
@@ -210,24 +221,16 @@ class RoutesSession(NamespaceSession[LinuxState]):
     @property
     def _waits(self) -> bool:
         """Whether something may become possible without an announcement."""
-        return bool(self._watch.silent) or self._refused is not None
+        return bool(self._silent) or self._refused is not None
 
     def _put_off_audit(self) -> None:
         # Switches are audited at different times.
         self._audits_at_s = time.monotonic() + self.audit_s * self._random.uniform(0.75, 1.25)
 
-    def _look(self) -> LinuxState:
-        devices = kernel.devices(self._connection)
-        self._watch.look(self._connection, {device.name: device for device in devices})
-        return read(self._connection, self._owner, devices)
-
-    def _put(self, observed: LinuxState, aim: LinuxState) -> int:
-        difference = change(Observed(self._connection, self._owner, observed, self._devices), aim)
-        difference.commit()
-        return len(difference)
-
     def _address(self) -> str:
-        """Its namespace."""
+        """Its agent or namespace."""
+        if self.keys.agent:
+            return f"linux at {self.keys.agent}"
         return "linux" + (f" in {self.keys.namespace}" if self.keys.namespace else "")
 
     def _counts(self) -> tuple[int, int, int]:

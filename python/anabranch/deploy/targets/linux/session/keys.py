@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+from anabranch.deploy.control.address import take_address
 from anabranch.deploy.control.fabric import FabricFile, SwitchFile
-from anabranch.deploy.control.kernel_namespace import take_namespace
+from anabranch.deploy.control.namespace_session import take_namespace
 from anabranch.deploy.control.topology import End
 from anabranch.deploy.netlink.nexthop import MPATH, RESILIENT, Address, Hop
+from anabranch.deploy.openflow.address import TCP, is_loopback
 from anabranch.deploy.targets.linux.plan_file import RECIPES, GroupKeys, take_group_keys
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import nearest
@@ -26,6 +28,8 @@ class RoutesKeys:
 
     namespace: str
     """The network namespace of its ports, as `ip netns` or a file names it; empty for the controller's own."""
+    agent: str
+    """Address of the agent on its machine; empty for none, where it is the controller's machine."""
     gateways: Mapping[str, Sequence[Address]]
     """Addresses by neighbour: of each link in order, once for each version."""
     group: GroupKeys
@@ -46,9 +50,24 @@ def read(settings: Settings) -> RoutesKeys:
     group = settings.table("group", meaning)
     recipe = group.one_of("recipe", RESILIENT, (RESILIENT, MPATH), RECIPES)
     more = "One number for all weights that may come: another number is another group, and moves connections."
-    keys = RoutesKeys(take_namespace(settings), gateways, take_group_keys(group, VERSIONS[0], recipe, BUCKETS, more))
+    namespace, agent = take_namespace(settings), _agent(settings)
+    if namespace and agent:
+        settings.refuse("namespace", namespace, "the agent is in the namespace; leave out one of the two")
+    keys = RoutesKeys(namespace, agent, gateways, take_group_keys(group, VERSIONS[0], recipe, BUCKETS, more))
     group.end()
     return keys
+
+
+def _agent(settings: Settings) -> str:
+    meaning = (
+        "Address of the [agent](control.md#a-kernel-of-another-machine) on the switch's machine; `tcp:` at loopback "
+        "only. Left out, the kernel is of the controller's machine."
+    )
+    address = take_address(settings, "agent", meaning)
+    kind, _, rest = address.partition(":")
+    if kind == TCP and not is_loopback(rest.rpartition(":")[0]):
+        settings.refuse("agent", address, f"not the controller's machine; take ssl:{rest}")
+    return address
 
 
 def _addresses(table: Settings, name: str) -> tuple[Address, ...]:
@@ -68,13 +87,14 @@ def _address(table: Settings, name: str, text: str) -> Address:
 
 
 def check(fabric: FabricFile, switch: SwitchFile) -> None:
-    """Checks that there is a gateway on each link to a switch, for each IP version.
+    """Checks that there is a gateway on each link to a switch, for each IP version, and what its agent needs.
 
     Raises:
-        AnabranchError: one is missing, or there are others.
+        AnabranchError: one is missing, or there are others; an agent is another switch's, or TLS has no keys.
 
     """
     keys: RoutesKeys = switch.keys
+    _check_agent(fabric, switch.name, keys.agent)
     path = f"{fabric.file}: switch.{switch.name}.gateways"
     links: dict[str, int] = {}
     for end in switch.interfaces:
@@ -100,6 +120,15 @@ def check(fabric: FabricFile, switch: SwitchFile) -> None:
                     f"{path}.{name}: no address of IPv{version}, which the fabric has; give one per link, as in "
                     f'gateways = {{ {name} = "{"10.9.1.2" if version == 4 else "fd00:1::2"}" }}'
                 )
+
+
+def _check_agent(fabric: FabricFile, name: str, agent: str) -> None:
+    key = f"{fabric.file}: switch.{name}.agent: {agent}"
+    if agent.startswith("ssl:") and fabric.tls is None:
+        raise AnabranchError(f"{key}: it needs [tls]; give key, certificate and authority")
+    for other in fabric.switches_of("linux"):
+        if agent and other.name != name and other.keys.agent == agent:
+            raise AnabranchError(f"{key}: {other.name} has it; each has its own")
 
 
 def hop(switch: SwitchFile, end: End, version: int) -> Hop:

@@ -73,6 +73,11 @@ def _splits(content: Routes | LinuxState) -> Iterator[tuple[Network, list[tuple[
             yield prefix, weights
 
 
+def group_name(node: str, version: int) -> str:
+    """Name of the group for what lies behind a leaf or is a host, by IP version."""
+    return f"{node} IPv{version}"
+
+
 def _groups(
     switch: SwitchFile, name: str, networks: Sequence[Network], ports: Sequence[int], weights: Sequence[int]
 ) -> Routes:
@@ -85,7 +90,7 @@ def _groups(
             groups.append(
                 WeightedHops(
                     **vars(replace(keys.group, metric=keys.group.metric or METRICS[version])),
-                    name=f"{name} IPv{version}",
+                    name=group_name(name, version),
                     prefixes=prefixes,
                     hops=tuple(hop(switch, ends[port - 1], version) for port in ports),
                     weights=tuple(map(str, weights)),

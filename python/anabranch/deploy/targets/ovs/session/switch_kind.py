@@ -47,7 +47,7 @@ class BridgeSessions(Attended):
         self.sessions = self._bridges
         self._databases_heard = {bridge.keys.ovsdb: False for bridge in bridges if bridge.keys.ovsdb}
         self._handshake_errors: dict[str, str] = {}
-        self._server: Listener | None = None
+        self._server: Listener[Connection] | None = None
 
     @property
     def heard(self) -> bool:

@@ -1,0 +1,1 @@
+"""The agent: a Linux kernel that routes, for a controller on another machine."""

@@ -1,0 +1,108 @@
+"""The agent as a process: listens for controllers, and serves each, until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+from anabranch.deploy.openflow.address import SSL, TCP, UNIX, Address, is_loopback, parse_address
+from anabranch.deploy.openflow.listener import Arrival, Introduction, Listener, listen
+from anabranch.deploy.openflow.tls import Peer, Tls
+from anabranch.deploy.targets.linux.agent.framing import PORT, MessageStream
+from anabranch.deploy.targets.linux.agent.service import Guest, Service, introduce
+from anabranch.files.errors import AnabranchError
+
+TIMEOUT_S = 5.0
+"""Time in which a controller must have introduced itself."""
+GUESTS_MAX = 8
+"""Controllers at a time."""
+CONTROLLER = Peer(
+    "does a controller call, and by TLS?",
+    "give [tls] in its fabric file",
+    'give agent = "ssl:HOST:PORT" in its fabric file',
+    "--authority",
+)
+
+
+def _begin(timeout_s: float, peer: str) -> Arrival[Guest]:
+    del timeout_s
+    stream = MessageStream(peer)
+    return Arrival(stream, lambda: introduce(stream), stream.close)
+
+
+CONTROLLERS = Introduction(_begin, "does a controller call?", CONTROLLER)
+
+
+def check_address(where: Address) -> None:
+    """Checks that nobody else can change the routes.
+
+    Raises:
+        AnabranchError: `tcp:` at another address than loopback.
+
+    """
+    if where.kind == TCP and not is_loopback(where.host):
+        problem = "without TLS at loopback only, for who connects can change routes"
+        raise AnabranchError(f"address: {where}: {problem}; take {SSL}:{where.host}:{where.port}")
+
+
+async def run(address: str, tls: Tls | None, say: Callable[[str], None]) -> None:
+    """Serves controllers until SIGTERM or SIGINT; the routes stay as they are. See `serve`."""
+    listener = await serve(address, tls, say)
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        listener.close()
+        await listener.wait_closed()
+    say("ended; the routes stay")
+
+
+async def serve(address: str, tls: Tls | None, say: Callable[[str], None]) -> Listener[Guest]:
+    """Serves controllers until the listener is closed.
+
+    Args:
+        address: where to listen: `ssl:HOST:PORT`, `unix:PATH`, or `tcp:` at loopback.
+        tls: certificates for `ssl:`.
+        say: what is printed.
+
+    Raises:
+        AnabranchError: the address cannot be listened at.
+
+    """
+    where = parse_address(address, PORT)
+    check_address(where)
+    if where.kind == TCP:
+        say(f"warning: {where}: every user of this machine can change the routes of anabranch; take unix:PATH or ssl:")
+    changing = asyncio.Lock()
+    guests: set[object] = set()
+    last = ""
+
+    async def attend(guest: Guest) -> None:
+        peer = guest.stream.peer
+        if len(guests) >= GUESTS_MAX:
+            guest.stream.post({"error": f"{GUESTS_MAX} controllers are connected; end one"})
+            failed(peer, AnabranchError(f"refused, for {GUESTS_MAX} controllers are connected"))
+            return
+        guests.add(guest)
+        say(f"{peer}: a controller follows owner {guest.hello.owner}")
+        try:
+            await Service(guest, changing).run()
+        except AnabranchError as error:
+            say(f"{peer}: the controller has gone: {error}; the routes stay")
+        finally:
+            guests.discard(guest)
+
+    def failed(peer: str, error: AnabranchError) -> None:
+        nonlocal last
+        source = peer if where.kind == UNIX else peer.rpartition(":")[0]
+        text = f"{source}: {error}"
+        if text != last:
+            last = text
+            say(text)
+
+    listener = await listen(str(where), CONTROLLERS, attend, tls, TIMEOUT_S, failed)
+    say(f"listening at {where}")
+    return listener
