@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic, time
 
 from anabranch._core import VERSION
+from anabranch.deploy.control import policy
 from anabranch.deploy.control.as_wired import Placement
 from anabranch.deploy.control.event import Events
 from anabranch.deploy.control.fabric import FabricFile
@@ -99,9 +100,11 @@ def check(file: FabricFile) -> None:
         AnabranchError: they follow the tables of switches, too.
 
     """
-    if file.weights == "wino":
+    if policy.build(file.weights, file).reads_tables:
         problem = "its plans follow the tables of switches, which are not recorded"
-        raise AnabranchError(f"{file.file}: policy.weights: wino: {problem}; leave out --record, or take another")
+        raise AnabranchError(
+            f"{file.file}: policy.weights: {file.weights}: {problem}; leave out --record, or take another"
+        )
 
 
 class RecordedNetwork(Network):

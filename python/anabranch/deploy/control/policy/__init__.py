@@ -76,6 +76,8 @@ class Policy(Protocol):
 
     counts_rules: bool = False
     """Whether it wants to know what rules of slices carry."""
+    reads_tables: bool = False
+    """Whether its plans follow whole tables of switches, which no recording has."""
 
     def plan(self, view: View) -> Mapping[str, SwitchPlan]:
         """The plan of every switch that was reached (whose ports `view.openflow_port` has).

@@ -60,6 +60,7 @@ class Wino(Policy):
     """Policy that gives each pair of leaves its slices (`policy.Policy`)."""
 
     counts_rules = True
+    reads_tables = True
 
     def __init__(
         self,
