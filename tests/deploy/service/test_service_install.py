@@ -62,7 +62,7 @@ def test_names_of_files_become_absolute(tmp_path: Path, plan: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("run", "x.toml"), "command: run: unknown; use one of apply, control, mark"),
+        (("run", "x.toml"), "command: run: unknown; use one of agent, apply, control, mark"),
         (("apply", "PLAN", "--target", "linux"), "follow: missing; a service follows the links: give --follow"),
         (("apply", "PLAN", "--follow"), "target ovs: follow: "),
         (("apply", "PLAN", "--target", "linux", "--follow", "--dry-run"), "dry-run: not for a service; leave it out"),

@@ -206,6 +206,21 @@ def test_a_controller(booted: Machine, leaf: str, capabilities: set[str]) -> Non
     assert booted.show(name, "Result") == "success"
 
 
+def test_the_agent_of_a_kernel_has_one_right(booted: Machine) -> None:
+    name = booted.installed("agent", "tcp:127.0.0.1:6655")
+    judged(booted, name)
+    booted.enabled(name)
+    # It is ready: a controller can connect.
+    assert "listening at tcp:127.0.0.1:6655" in booted.log(name)
+    assert rights(booted, name) == {"CAP_NET_ADMIN"}
+    assert user(booted, name) > 60_000
+    # What is in the way may pass, so that it is tried again.
+    taken = booted.tried(sys.executable, "-m", "anabranch", "agent", "tcp:127.0.0.1:6655")
+    assert (taken.returncode, "in use" in taken.stderr) == (75, True), taken.stderr
+    booted.run("systemctl", "stop", name)
+    assert booted.show(name, "Result") == "success"
+
+
 def test_the_marking_agent_has_one_right(booted: Machine) -> None:
     slices = booted.folder / "slices.json"
     slices.write_text(json.dumps(SLICES))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +14,9 @@ from anabranch.deploy.targets import registry
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import install
 from anabranch.files.terminal.visible import one_line
+
+if TYPE_CHECKING:
+    from anabranch.deploy.service.unit import Service
 
 
 def register(app: typer.Typer) -> None:
@@ -42,14 +47,12 @@ def agent(
     """Let a controller on another machine follow this machine's switch; `anabranch control` connects to it.
 
     Runs in the network namespace of the switch's ports until SIGTERM, and needs CAP_NET_ADMIN. What it was asked to
-    install stays in force when the connection is lost, and when it ends.
+    install stays in force when the connection is lost, and when it ends. The status is 75 if the address cannot be
+    listened at.
     """
     import asyncio
 
-    try:
-        daemon = registry.agent(target)
-    except ModuleNotFoundError as error:
-        raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None
+    daemon = _daemon(target)
     from anabranch.deploy.openflow.tls import Tls
 
     files = {"key": key, "certificate": certificate, "authority": authority}
@@ -58,3 +61,29 @@ def agent(
         raise AnabranchError(f"{missing[0]}: missing; ssl takes --key, --certificate and --authority together")
     tls = None if key is None or certificate is None or authority is None else Tls(key, certificate, authority)
     asyncio.run(daemon.run(address, tls, lambda line: typer.echo(one_line(line), err=True)))
+
+
+def service(given: Mapping[str, Any]) -> Service:
+    """What an agent with these parameters takes as a service.
+
+    Raises:
+        AnabranchError: nobody can listen at the address, or everybody could change the routes there.
+
+    """
+    from anabranch.deploy.service.unit import Service
+
+    address, files = given["address"], [given[name] for name in ("key", "certificate", "authority")]
+    return Service(
+        f"anabranch: agent of this machine's switch at {address}",
+        "anabranch-agent",
+        _daemon(given["target"]).needs(address),
+        tuple(str(file) for file in files if file is not None),
+    )
+
+
+def _daemon(target: str) -> ModuleType:
+    """The agent of a target."""
+    try:
+        return registry.agent(target)
+    except ModuleNotFoundError as error:
+        raise AnabranchError(f"{error.name}: missing; {install('switches')}") from None

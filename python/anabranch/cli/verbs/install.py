@@ -15,7 +15,7 @@ from anabranch.files.hints import choose
 if TYPE_CHECKING:
     from anabranch.deploy.service.unit import Service
 
-VERBS = ("apply", "control", "mark")
+VERBS = ("agent", "apply", "control", "mark")
 """Verbs that can be services; the module of each has `service`."""
 FOLDER = Path("/etc/systemd/system")
 
@@ -33,7 +33,7 @@ def install(
         typer.Argument(
             metavar="COMMAND...",
             help="The command as it is typed, without `anabranch`: `control FABRIC.toml`, `apply PLAN.toml --target "
-            "NAME --follow` or `mark URL`.",
+            "NAME --follow`, `agent ADDRESS` or `mark URL`.",
         ),
     ],
     systemd: Annotated[bool, typer.Option("--systemd", help="Write a unit of systemd. Required.")] = False,

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 from anabranch.deploy.openflow.address import SSL, TCP, UNIX, Address, is_loopback, parse_address
 from anabranch.deploy.openflow.listener import Arrival, Introduction, Listener, listen
 from anabranch.deploy.openflow.tls import Peer, Tls
+from anabranch.deploy.service import notification
+from anabranch.deploy.service.needs import INTERNET, NETLINK, Needs
 from anabranch.deploy.targets.linux.agent.framing import PORT, MessageStream
 from anabranch.deploy.targets.linux.agent.service import Guest, Service, introduce
-from anabranch.files.errors import AnabranchError
+from anabranch.files.errors import AnabranchError, unavailable
 
 TIMEOUT_S = 5.0
 """Time in which a controller must have introduced itself."""
@@ -46,9 +49,30 @@ def check_address(where: Address) -> None:
         raise AnabranchError(f"address: {where}: {problem}; take {SSL}:{where.host}:{where.port}")
 
 
+def needs(address: str) -> Needs:
+    """What an agent at this address takes as a service.
+
+    Raises:
+        AnabranchError: it is no address, or one at which everybody could change the routes.
+
+    """
+    where = parse_address(address, PORT)
+    check_address(where)
+    return NETLINK | (Needs(writes=frozenset({str(Path(where.host).parent)})) if where.kind == UNIX else INTERNET)
+
+
 async def run(address: str, tls: Tls | None, say: Callable[[str], None]) -> None:
-    """Serves controllers until SIGTERM or SIGINT; the routes stay as they are. See `serve`."""
-    listener = await serve(address, tls, say)
+    """Serves controllers until SIGTERM or SIGINT; the routes stay as they are. See `serve`.
+
+    Raises:
+        AnabranchError: it is no address.
+        UnavailableError: it cannot be listened at.
+
+    """
+    check_address(parse_address(address, PORT))
+    with unavailable():
+        listener = await serve(address, tls, say)
+    notification.report_ready()
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
