@@ -190,16 +190,24 @@ def commands(page: Path) -> Iterator[list[str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_commands_and_their_options_exist(page: Path) -> None:
     for words in commands(page):
-        command: Any = get_command(app)
-        rest = list(words)
-        while rest and hasattr(command, "get_command") and (below := command.get_command(None, rest[0])):
-            command = below
-            rest.pop(0)
-        if hasattr(command, "commands"):  # `anabranch split TRACE` has a command without a name
-            command = next(iter(command.commands.values()))
-        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-        given = {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
-        assert given <= known | {"--help"}, f"anabranch {' '.join(words)}"
+        check_options(words)
+
+
+def check_options(words: list[str]) -> None:
+    command: Any = get_command(app)
+    rest = list(words)
+    while rest and hasattr(command, "get_command") and (below := command.get_command(None, rest[0])):
+        command = below
+        rest.pop(0)
+    if hasattr(command, "commands"):  # `anabranch split TRACE` has a command without a name
+        command = next(iter(command.commands.values()))
+    if not command.context_settings.get("allow_interspersed_args", True):  # `anabranch install` takes another command
+        own = next((place for place, word in enumerate(rest) if not word.startswith("-")), len(rest))
+        check_options(rest[own:])
+        rest = rest[:own]
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    given = {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
+    assert given <= known | {"--help"}, f"anabranch {' '.join(words)}"
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)

@@ -45,6 +45,10 @@ def with_own_datapaths(test: Callable[..., None]) -> Callable[..., None]:
         assert libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) == 0
         if not Path("/sys/fs/bpf").is_dir() or libc.mount(b"bpf", b"/sys/fs/bpf", b"bpf", 0, None):
             pytest.skip(f"no BPF file system: {os.strerror(ctypes.get_errno())}")
+        # Names of namespaces, too: other tests may take the same at the same time.
+        names = Path("/run/netns")
+        names.mkdir(exist_ok=True)
+        assert libc.mount(b"none", bytes(names), b"tmpfs", 0, None) == 0
         for feature, there, note in probe_kernel():
             if not there:
                 pytest.skip(f"{feature}: {note}")

@@ -191,7 +191,7 @@ def test_a_kernel_that_routes_is_recorded_as_well(tmp_path: Path) -> None:
         (b"", r"field.jsonl: no record; is it a file"),
         (b"hello\n", r"field.jsonl:1: no JSON object; is it a file"),
         (b'{"record":"measure","t":1}\n', r"field.jsonl:1: measure: no fabric before it"),
-        (b'{"t":1}\n', r"field.jsonl:1: KeyError 'record': no such record"),
+        (b'{"t":1}\n', r"field.jsonl:1: no such record \('record'\)"),
         (
             b'{"record":"fabric","t":1,"format":9,"version":"7.0","file":"a.toml","text":""}\n',
             r"field.jsonl:1: format: 9: this version reads 1; take anabranch 7.0",

@@ -114,7 +114,7 @@ def replay(path: Path) -> Replay:
         except AnabranchError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise AnabranchError(f"{path}:{number}: {type(error).__name__} {error}: no such record; {HINT}") from None
+            raise AnabranchError(f"{path}:{number}: no such record ({error}); {HINT}") from None
         first_s = first_s or now_s
         result.records += 1
         result.span_s = now_s - first_s
