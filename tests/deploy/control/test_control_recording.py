@@ -66,8 +66,8 @@ def test_a_recording_is_planned_again_the_same(fabric: DummyFabric, tmp_path: Pa
     played = replay(recording)
     assert (played.differences, played.is_cut) == ([], False)
     assert played.records == len(records(recording))
-    # The first plan, at least two losses, two returns and a rate.
-    assert decided(recording) >= 6
+    # The first plan, the damped link's loss and return, and a rate; a loss that is over before the next plan has none.
+    assert decided(recording) >= 4
     run = anabranch("control", "--replay", str(recording))
     assert (run.returncode, run.stdout.split(", ")[-1]) == (0, "each as recorded\n")
 
@@ -83,7 +83,9 @@ def test_a_plan_that_is_another_by_now_is_named(
         differences = replay(recording).differences
     assert differences
     assert f"{recording}:" in differences[0]
-    assert "leaf0 to leaf1: as before recorded, spine0 1, spine1 1 now" in differences[0]
+    # By the plan that came first: of the link's return, or of a loss whose end was there already.
+    first = ("as before recorded, spine0 1, spine1 1 now", "spine0 1 recorded, as before now")
+    assert differences[0].partition(": leaf0 to leaf1: ")[2] in first
     # A weight that was decided otherwise, as by another version.
     lines = recording.read_text().splitlines()
     index = max(number for number, line in enumerate(lines) if '"spine1",0,' in line and '"decided"' in line)
