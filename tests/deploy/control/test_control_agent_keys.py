@@ -65,3 +65,17 @@ def test_an_agent_takes_certificates_as_a_whole_only() -> None:
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "certificate: missing; ssl takes --key, --certificate and --authority together" in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("ssl:127.0.0.1:6655",), 2),
+        (("ssl:127.0.0.1:6655", "--key", "no", "--certificate", "no", "--authority", "no"), 2),
+        (("tcp:127.0.0.1:6655", "--key", "no", "--certificate", "no", "--authority", "no"), 2),
+        (("unix:/nowhere/agent",), 75),
+    ],
+)
+def test_only_what_may_pass_is_to_be_tried_again(arguments: tuple[str, ...], status: int) -> None:
+    ended = anabranch("agent", *arguments)
+    assert (ended.returncode, ended.stderr.count("\n")) == (status, 1), ended.stderr

@@ -13,6 +13,7 @@ from anabranch.deploy.service.access import Reader
 from support.command import Run, anabranch
 from support.needs import brings, declares
 
+KEYS = ("--key", "PLAN", "--certificate", "PLAN", "--authority", "PLAN")
 NOBODY = 65534
 PLAN = """\
 [[group]]
@@ -69,6 +70,10 @@ def test_names_of_files_become_absolute(tmp_path: Path, plan: Path) -> None:
         (("apply", "PLAN", "--target", "linux", "--follow", "--nonsense"), "No such option: --nonsense"),
         (("apply", "nowhere.toml", "--target", "linux", "--follow"), "nowhere.toml: No such file or directory"),
         (("control", "nowhere.toml"), "nowhere.toml: No such file or directory"),
+        (("agent", "ssl:192.0.2.7"), "address: ssl:192.0.2.7:6655: ssl needs a key, a certificate and an authority"),
+        (("agent", "ssl:192.0.2.7", "--key", "a"), "certificate: missing; ssl takes --key, --certificate and"),
+        (("agent", "ssl:192.0.2.7", *KEYS), "tls: PLAN: [X509: NO_CERTIFICATE_OR_CRL_FOUND]"),
+        (("agent", "unix:/run/a", *KEYS), "address: unix:/run/a: uses no key, certificate and authority"),
         (("mark",), "labels: missing; give the controller's address"),
         (("mark", "http://192.0.2.1/", "--once"), "once: not for a service; leave it out"),
         (("mark", "http://192.0.2.1/", "--netns", "a"), "give the unit NetworkNamespacePath=/run/netns/a"),
@@ -80,6 +85,7 @@ def test_names_of_files_become_absolute(tmp_path: Path, plan: Path) -> None:
 )
 def test_what_is_refused(tmp_path: Path, plan: Path, arguments: tuple[str, ...], problem: str) -> None:
     given = [str(plan) if one == "PLAN" else one for one in arguments]
+    problem = problem.replace("PLAN", str(plan))
     units = tmp_path / "units"
     units.mkdir()
     refused = install(units, *given)

@@ -16,6 +16,7 @@ from anabranch.files.hints import install
 from anabranch.files.terminal.visible import one_line
 
 if TYPE_CHECKING:
+    from anabranch.deploy.openflow.tls import Tls
     from anabranch.deploy.service.unit import Service
 
 
@@ -52,14 +53,7 @@ def agent(
     """
     import asyncio
 
-    daemon = _daemon(target)
-    from anabranch.deploy.openflow.tls import Tls
-
-    files = {"key": key, "certificate": certificate, "authority": authority}
-    missing = [name for name, file in files.items() if file is None]
-    if missing and len(missing) < len(files):
-        raise AnabranchError(f"{missing[0]}: missing; ssl takes --key, --certificate and --authority together")
-    tls = None if key is None or certificate is None or authority is None else Tls(key, certificate, authority)
+    daemon, tls = _daemon(target), _tls({"key": key, "certificate": certificate, "authority": authority})
     asyncio.run(daemon.run(address, tls, lambda line: typer.echo(one_line(line), err=True)))
 
 
@@ -67,18 +61,29 @@ def service(given: Mapping[str, Any]) -> Service:
     """What an agent with these parameters takes as a service.
 
     Raises:
-        AnabranchError: nobody can listen at the address, or everybody could change the routes there.
+        AnabranchError: the address or the certificates are not as they must be.
 
     """
     from anabranch.deploy.service.unit import Service
 
-    address, files = given["address"], [given[name] for name in ("key", "certificate", "authority")]
+    address, files = given["address"], {name: given[name] for name in ("key", "certificate", "authority")}
     return Service(
         f"anabranch: agent of this machine's switch at {address}",
         "anabranch-agent",
-        _daemon(given["target"]).needs(address),
-        tuple(str(file) for file in files if file is not None),
+        _daemon(given["target"]).needs(address, _tls(files)),
+        tuple(str(file) for file in files.values() if file is not None),
     )
+
+
+def _tls(files: Mapping[str, Path | None]) -> Tls | None:
+    """The certificates that options name, if any."""
+    from anabranch.deploy.openflow.tls import Tls
+
+    named = {name: file for name, file in files.items() if file is not None}
+    missing = [name for name in files if name not in named]
+    if named and missing:
+        raise AnabranchError(f"{missing[0]}: missing; ssl takes --key, --certificate and --authority together")
+    return Tls(**named) if named else None
 
 
 def _daemon(target: str) -> ModuleType:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anabranch.deploy.openflow.address import SSL, TCP, UNIX, Address, is_loopback, parse_address
 from anabranch.deploy.openflow.listener import Arrival, Introduction, Listener, listen
-from anabranch.deploy.openflow.tls import Peer, Tls
+from anabranch.deploy.openflow.tls import Peer, Tls, context_for
 from anabranch.deploy.service import notification
 from anabranch.deploy.service.needs import INTERNET, NETLINK, Needs
 from anabranch.deploy.targets.linux.agent.framing import PORT, MessageStream
@@ -37,27 +37,33 @@ def _begin(timeout_s: float, peer: str) -> Arrival[Guest]:
 CONTROLLERS = Introduction(_begin, "does a controller call?", CONTROLLER)
 
 
-def check_address(where: Address) -> None:
-    """Checks that nobody else can change the routes.
+def check(address: str, tls: Tls | None) -> Address:
+    """Checks an address and its certificates, and that nobody else can change the routes.
 
     Raises:
-        AnabranchError: `tcp:` at another address than loopback.
-
-    """
-    if where.kind == TCP and not is_loopback(where.host):
-        problem = "without TLS at loopback only, for who connects can change routes"
-        raise AnabranchError(f"address: {where}: {problem}; take {SSL}:{where.host}:{where.port}")
-
-
-def needs(address: str) -> Needs:
-    """What an agent at this address takes as a service.
-
-    Raises:
-        AnabranchError: it is no address, or one at which everybody could change the routes.
+        AnabranchError: no address, `tcp:` at another address than loopback, `ssl:` without certificates that fit
+            together, or certificates that are not used.
 
     """
     where = parse_address(address, PORT)
-    check_address(where)
+    if where.kind == TCP and not is_loopback(where.host):
+        problem = "without TLS at loopback only, for who connects can change routes"
+        raise AnabranchError(f"address: {where}: {problem}; take {SSL}:{where.host}:{where.port}")
+    if where.kind != SSL and tls is not None:
+        problem = "uses no key, certificate and authority"
+        raise AnabranchError(f"address: {where}: {problem}; leave them out, or take {SSL}:HOST:PORT")
+    context_for(where, tls, server=True)
+    return where
+
+
+def needs(address: str, tls: Tls | None) -> Needs:
+    """What an agent at this address takes as a service.
+
+    Raises:
+        AnabranchError: as `check`.
+
+    """
+    where = check(address, tls)
     return NETLINK | (Needs(writes=frozenset({str(Path(where.host).parent)})) if where.kind == UNIX else INTERNET)
 
 
@@ -65,11 +71,11 @@ async def run(address: str, tls: Tls | None, say: Callable[[str], None]) -> None
     """Serves controllers until SIGTERM or SIGINT; the routes stay as they are. See `serve`.
 
     Raises:
-        AnabranchError: it is no address.
-        UnavailableError: it cannot be listened at.
+        AnabranchError: as `check`.
+        UnavailableError: the address cannot be listened at.
 
     """
-    check_address(parse_address(address, PORT))
+    check(address, tls)
     with unavailable():
         listener = await serve(address, tls, say)
     notification.report_ready()
@@ -93,11 +99,10 @@ async def serve(address: str, tls: Tls | None, say: Callable[[str], None]) -> Li
         say: what is printed.
 
     Raises:
-        AnabranchError: the address cannot be listened at.
+        AnabranchError: as `check`, or the address cannot be listened at.
 
     """
-    where = parse_address(address, PORT)
-    check_address(where)
+    where = check(address, tls)
     if where.kind == TCP:
         say(f"warning: {where}: every user of this machine can change the routes of anabranch; take unix:PATH or ssl:")
     changing = asyncio.Lock()
