@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from anabranch.deploy.control.ending import end, to_the_end
 from anabranch.deploy.control.state import GroupState, Snapshot
 from anabranch.deploy.netlink.announcements import Announcements
 from anabranch.deploy.targets.linux.observe import LinuxState
@@ -249,12 +250,17 @@ def test_shares_of_groups_are_measured_in_packets() -> None:
                 for device, count in counts.items():
                     assert 0 <= after[device] - before[device] - count < 30
                 assert counts["leaf0-spine0"] > 2 * counts["leaf0-spine1"] > 20
-                # An interval may have a part of a burst only.
-                sending = asyncio.create_task(asyncio.to_thread(fabric.arrived, 200))
+                # The first reading says nothing of an interval, and one may have a part of a burst only.
+                sending = asyncio.create_task(bursts())
                 group = towards(await running.until(lambda one: towards(one).measured_packets > 0))
-                await sending
+                await end([sending])
                 assert group.measured_bytes == 0
                 assert sum(member.measured_share or 0 for member in group.members) == pytest.approx(1)
+
+        async def bursts() -> None:
+            while True:
+                await to_the_end(fabric.arrived, 200)
+                await asyncio.sleep(0.1)
 
         async def packets(running: Running) -> Counter[str]:
             session = running.controller.sessions["leaf0"]
