@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import repeat
 from pathlib import Path
 
 from anabranch.deploy.control import file
@@ -36,6 +37,8 @@ class Panel:
     def __init__(self) -> None:
         self._sockets: dict[str, socket.socket] = {}
         self.patches: dict[str, tuple[str, ...]] = {}
+        self.losing: dict[str, Iterator[bool]] = {}
+        """Of ports whose frames get lost: whether the next one does."""
         self.frames: list[tuple[str, bytes]] = []
         """What came out of ports, with the port."""
         self.listen: Callable[[str, bytes], None] = lambda port, frame: self.frames.append((port, frame))
@@ -87,6 +90,8 @@ class Panel:
                 continue
             if address[2] != socket.PACKET_OUTGOING:
                 self.listen(port, frame)
+                if next(self.losing.get(port, repeat(False))):
+                    continue
                 for other in self.patches.get(port, ()):
                     self.say(other, frame)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
+from itertools import cycle
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from anabranch.deploy.control import file
 from anabranch.deploy.control.as_wired import as_written, placement
-from anabranch.deploy.control.cable import MISWIRED, RIGHT, UNHEARD
+from anabranch.deploy.control.cable import LOSING, MISWIRED, RIGHT, UNHEARD
 from anabranch.deploy.control.event import Events
 from anabranch.deploy.control.network import NOWHERE, Network
 from anabranch.deploy.control.topology import Topology
@@ -48,6 +50,8 @@ class Wires:
         self.events = Events()
         self.network = Network(self.file, self.events, lambda: self.now_s)
         self.wiring = Wiring(self.file, self.network, self.events, clock=lambda: self.now_s)
+        self.is_lost: Callable[[int], bool] = lambda _: False
+        """Whether a port's frame gets lost."""
         self.cables = dict(enumerate(self.topology.reverse))
         for switch, one in self.file.switches.items():
             ports = [Port(number, name, "", True, 0) for number, name in enumerate(one.interfaces.values())]
@@ -57,7 +61,7 @@ class Wires:
 
     def carry(self, port: int, frame: bytes) -> None:
         """Passes a frame on to where the cable leads."""
-        if port in self.cables:
+        if port in self.cables and not self.is_lost(port):
             self.wiring.hears(self.cables[port], frame)
 
     def intervals(self, count: int) -> None:
@@ -106,6 +110,60 @@ def test_a_controller_that_slept_blames_no_cable() -> None:
         wires.intervals(2)
         assert Counter(wires.wiring.verdicts().values()) == {RIGHT: 7, UNHEARD: 1}
         assert wires.wiring.verdicts()[port] == UNHEARD
+
+    on_a_loop(test)
+
+
+def test_a_link_that_loses_half_of_our_frames_is_named_until_it_loses_none() -> None:
+    def test() -> None:
+        wires = Wires()
+        wires.intervals(1)
+        port = wires.port("leaf0", "spine0")
+        fate = cycle((True, True, False, False))
+        wires.is_lost = lambda sender: sender == wires.topology.reverse[port] and next(fate)
+        wires.intervals(40)
+        assert Counter(wires.wiring.verdicts().values()) == {RIGHT: 7, LOSING: 1}
+        (text,) = (one.text for one in wires.wiring.cables if one.verdict == LOSING)
+        assert text == "about 50 % of our frames from spine0 port p0-0 do not arrive at leaf0 port p0-0"
+        # Silence of four intervals is of the loss, then.
+        fate = cycle((True,) * 4 + (False,) * 4)
+        wires.intervals(40)
+        assert (wires.events.counts["losing"], wires.events.counts["unheard"]) == (1, 0)
+        # It carries nothing at all: no share of it is lost.
+        wires.is_lost = lambda sender: sender == wires.topology.reverse[port]
+        wires.intervals(40)
+        assert wires.wiring.verdicts()[port] == UNHEARD
+        wires.is_lost = lambda _: False
+        wires.intervals(40)
+        assert Counter(wires.wiring.verdicts().values()) == {RIGHT: 7, LOSING: 1}
+        wires.intervals(100)
+        assert set(wires.wiring.verdicts().values()) == {RIGHT}
+        assert wires.events.counts["loses-no-more"] >= 1
+
+    on_a_loop(test)
+
+
+def test_a_link_that_was_down_has_lost_nothing() -> None:
+    def test() -> None:
+        wires = Wires()
+        wires.intervals(1)
+        port = wires.port("leaf0", "spine0")
+        number, name = next(
+            (number, name)
+            for number, (end, name) in enumerate(wires.file.switches["leaf0"].interfaces.items())
+            if end.neighbour == "spine0"
+        )
+        for _ in range(60):
+            # What was under way when the port went down does not arrive.
+            wires.is_lost = lambda sender: sender == wires.topology.reverse[port]
+            wires.intervals(1)
+            for up in (False, True):
+                wires.network.port_status("leaf0", Port(number, name, "", up, 0), "modify")
+                wires.wiring.look()
+            wires.is_lost = lambda _: False
+            wires.intervals(2)
+        assert set(wires.wiring.verdicts().values()) == {RIGHT}
+        assert not wires.events.counts["losing"]
 
     on_a_loop(test)
 

@@ -149,7 +149,8 @@ def test_a_cable_that_leads_elsewhere_is_on_every_page() -> None:
     def cable(verdict: str, text: str = "") -> CableState:
         return CableState("leaf0", "eth1", "spine0", 0, "eth0", verdict, text)
 
-    for verdict, ok in (("right", True), ("down", True), ("unchecked", True), ("waiting", False), ("unheard", False)):
+    good, bad = ("right", "down", "unchecked"), ("waiting", "unheard", "losing")
+    for verdict, ok in (*((one, True) for one in good), *((one, False) for one in bad)):
         status, body, _ = ask(replace(snapshot(), cables=(cable(verdict, "why"),)), "/healthz")
         reasons = [] if ok else [{"switch": "leaf0", "reason": "why"}]
         assert (status, json.loads(body)["reasons"]) == (200 if ok else 503, reasons)
@@ -157,7 +158,7 @@ def test_a_cable_that_leads_elsewhere_is_on_every_page() -> None:
     status, body, _ = ask(wrong, "/")
     assert "<script" not in body
     assert "is wired to &lt;script&gt;" in body
-    for metric in ("anabranch_link_miswired", "anabranch_link_unheard"):
+    for metric in ("anabranch_link_miswired", "anabranch_link_unheard", "anabranch_link_losing"):
         line = f'{metric}{{neighbour="spine0",parallel="0",switch="leaf0"}} '
         assert line + ("1.0" if metric.endswith("miswired") else "0.0") in ask(wrong, "/metrics")[1]
     assert "anabranch_link_miswired{" not in ask(replace(wrong, cables=(cable("unchecked"),)), "/metrics")[1]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import re
 import subprocess
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -116,6 +119,30 @@ def test_what_stands_between_two_ports_is_named(tmp_path: Path) -> None:
             await running.converged()
 
     with cabled_fabric(tmp_path, "ovs", "ebpf") as fabric:
+        asyncio.run(run(fabric))
+
+
+@pytest.mark.parametrize(("target", "others"), [("ovs", {}), ("ebpf", {"leaf0": "linux"})])
+@with_own_datapaths
+def test_a_link_that_loses_frames_and_carries_nothing_else_is_named(
+    tmp_path: Path, target: str, others: dict[str, str]
+) -> None:
+    async def run(fabric: CabledFabric) -> None:
+        async with Running(fabric.file()) as running:
+            await running.converged()
+            # Not in turn: a controller that sends twice in a short time would not lose every other frame then.
+            draws = random.Random(5)
+            fabric.panel.losing["a0"] = (draws.random() < 0.5 for _ in count())
+            snapshot = await running.until(lambda found: cable(found, "p0").verdict == "losing")
+            (reason,) = texts(snapshot)
+            assert re.fullmatch(
+                r"about [4-7]0 % of our frames from leaf0 port a0 do not arrive at spine0 port p0", reason
+            )
+            assert cable(snapshot, "a0").verdict == "right"
+            assert not snapshot.converged
+            assert snapshot.events["losing"] == 1
+
+    with cabled_fabric(tmp_path, target, target, **others) as fabric:
         asyncio.run(run(fabric))
 
 

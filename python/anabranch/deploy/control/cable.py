@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-UNCHECKED, DOWN, WAITING, RIGHT, UNHEARD, MISWIRED = "unchecked", "down", "waiting", "right", "unheard", "miswired"
+UNCHECKED, DOWN, WAITING, RIGHT = "unchecked", "down", "waiting", "right"
+UNHEARD, MISWIRED, LOSING = "unheard", "miswired", "losing"
 WRONG = (UNHEARD, MISWIRED)
 """Verdicts of a cable that may be another than the file's."""
+FAULTS = (*WRONG, LOSING, WAITING)
+"""Verdicts with which a fabric is not as planned, or is not known to be."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,8 @@ class CableState:
     neighbour_interface: str
     """Name of the port that the file has at the other end."""
     verdict: str
-    """`right`, `miswired`, `unheard`; `waiting` until one of them is known, `down` while there is no carrier, and
-    `unchecked` where frames cannot be sent or heard."""
+    """`right`, `miswired`, `unheard`, `losing`; `waiting` until one of them is known, `down` while there is no carrier,
+    and `unchecked` where frames cannot be sent or heard."""
     text: str = ""
     """Sentence that says what is wrong, or why nothing is known; empty if all is well."""
     heard: tuple[str, ...] = ()

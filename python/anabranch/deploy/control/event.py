@@ -27,7 +27,7 @@ KINDS = {
     "link-down": (logging.WARNING, "plans stopped using a link"),
     "link-up": (logging.INFO, "plans use a link again"),
     "damped": (logging.WARNING, "a link goes up and down too often to be used"),
-    "losing": (logging.WARNING, "by the counters of both ends, a link loses packets that neither reports"),
+    "losing": (logging.WARNING, "a link loses packets, which neither end reports"),
     "loses-no-more": (logging.INFO, "a link that lost packets loses none now"),
     "miswired": (logging.WARNING, "a port hears another neighbour than the file gives it"),
     "unheard": (logging.WARNING, "a port hears nothing of the neighbour that the file gives it"),

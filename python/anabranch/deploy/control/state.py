@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anabranch.deploy.control.cable import WAITING, WRONG, CableState
+from anabranch.deploy.control.cable import FAULTS, CableState
 
 PRIMARY, SECONDARY, SPLIT = "primary", "secondary", "split"
 """Roles of a controller at a switch, which only a primary changes; split is one of each among the switches."""
@@ -169,5 +169,5 @@ class Snapshot:
             return False
         is_converged = all(switch.connected and not switch.differences for switch in self.switches)
         is_sound = not any(link.up and any(link.lost_share) for link in self.links)
-        is_true = not any(cable.verdict in (*WRONG, WAITING) for cable in self.cables)
+        is_true = not any(cable.verdict in FAULTS for cable in self.cables)
         return self.plans > 0 and is_converged and is_sound and is_true and not self.unplanned

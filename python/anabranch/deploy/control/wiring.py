@@ -13,9 +13,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from time import monotonic
 
-from anabranch.deploy.control.cable import DOWN, MISWIRED, RIGHT, UNCHECKED, UNHEARD, WAITING, WRONG, CableState
+from anabranch.deploy.control.cable import (
+    DOWN,
+    LOSING,
+    MISWIRED,
+    RIGHT,
+    UNCHECKED,
+    UNHEARD,
+    WAITING,
+    WRONG,
+    CableState,
+)
 from anabranch.deploy.control.event import Events
 from anabranch.deploy.control.fabric import FabricFile
+from anabranch.deploy.control.frame_losses import SILENT, FrameLosses
 from anabranch.deploy.control.network import Network
 from anabranch.deploy.wiring.frame import Advertisement, FrameError, decode
 from anabranch.deploy.wiring.marks import Marks
@@ -24,6 +35,8 @@ MISSES = 3
 """Intervals in which nothing is heard before a cable counts as unheard."""
 FRESH_INTERVALS = 2
 """Intervals for which a frame is believed: one that is sent on later is none of its port's."""
+LATE_S = 5.0
+"""Time beyond those for which a frame may arrive before it is lost: a busy machine hears late."""
 BURST_S = (0.02, 0.1, 0.5)
 """Times after a change at which ports send before their turn, until their neighbours have heard them."""
 STRANGER_MAX_S = 300.0
@@ -79,6 +92,9 @@ class Wiring:
             if not topology.is_host(end.node) and not topology.is_host(end.neighbour)
         ]
         self._ears = {port: _Ear() for port in between}
+        self._losses = FrameLosses(LATE_S + FRESH_INTERVALS * self._interval_s)
+        self._hearers: dict[int, int] = {}
+        """The port that has heard each port last: what is sent now should arrive there."""
         self._names = {port: f"{topology.ends[port].node} port {self._interface(port)}" for port in between}
         self._ready: dict[str, Send] = {}
         self._deaf: dict[str, str] = {}
@@ -139,14 +155,15 @@ class Wiring:
         mark = advertised.mark
         if mark is None or not self._marks.is_ours(mark):
             self._take_stranger(ear, advertised, now_s)
-        elif mark.port in self._ears and self._marks.is_fresh(mark, now_s, FRESH_INTERVALS * self._interval_s):
-            before_s, ear.ports[mark.port] = ear.ports.get(mark.port, -math.inf), now_s
-            if now_s - before_s < MISSES * self._interval_s:
-                # It is heard as it was before.
-                return
-        else:
+            self._judge(port, now_s)
             return
-        self._judge(port, now_s)
+        self._losses.arrived(mark.port, mark.sequence)
+        if mark.port in self._ears and self._marks.is_fresh(mark, now_s, FRESH_INTERVALS * self._interval_s):
+            before_s, ear.ports[mark.port] = ear.ports.get(mark.port, -math.inf), now_s
+            self._hearers[mark.port] = port
+            if now_s - before_s >= MISSES * self._interval_s:
+                # It was not heard before.
+                self._judge(port, now_s)
 
     # The controller's part.
 
@@ -161,6 +178,10 @@ class Wiring:
                 ear.open_s = now_s
             elif not can_hear and not math.isinf(ear.open_s):
                 self._ears[port] = _Ear()
+                heard = [other for other, at in self._hearers.items() if at == port]
+                self._losses.forget([port, *heard])
+                for other in heard:
+                    del self._hearers[other]
         self.judge()
         if not self.is_settled:
             self._send_soon(0)
@@ -185,11 +206,14 @@ class Wiring:
             if send is not None and self._network.is_live(port):
                 ttl_s = math.ceil((MISSES + 1) * self._interval_s)
                 mark = self._marks.next(port, now_s)
+                if port in self._hearers:
+                    self._losses.sent(port, mark.sequence, now_s)
                 send(port, Advertisement(node, self._interface(port), ttl_s, node, mark).encode())
 
     def judge(self) -> None:
         """Judges all cables by what was heard until now."""
         now_s = self._clock()
+        self._losses.settle(now_s)
         for port in self._ears:
             self._judge(port, now_s)
 
@@ -227,9 +251,14 @@ class Wiring:
 
     def _heard(self, port: int, now_s: float) -> list[int]:
         """Ports that a port has heard of late, in the order of the fabric."""
-        least_s = now_s - MISSES * self._interval_s
         heard = dict(self._ears[port].ports)
-        return sorted(other for other, heard_s in heard.items() if heard_s >= least_s)
+        return sorted(
+            other for other, heard_s in heard.items() if now_s - heard_s <= self._misses(other) * self._interval_s
+        )
+
+    def _misses(self, port: int) -> int:
+        """Intervals of silence that say something of a port: where frames are lost, some are due to that."""
+        return SILENT if self._losses.share(port) else MISSES
 
     def _judge(self, port: int, now_s: float) -> None:
         """Judges a port's cable, and reports a verdict that is another than before."""
@@ -238,8 +267,12 @@ class Wiring:
         if now == before:
             return
         self._cables[port] = now
+        if before.verdict == LOSING != now.verdict:
+            self._events.report("loses-no-more", now.switch, interface=now.interface)
         if now.verdict in WRONG and (now.verdict, now.text) != (before.verdict, before.text):
             self._events.report(now.verdict, now.switch, interface=now.interface, error=now.text)
+        elif now.verdict == LOSING != before.verdict:
+            self._events.report("losing", now.switch, interface=now.interface, error=now.text)
         elif now.verdict == RIGHT and before.verdict in WRONG:
             self._events.report("wired-as-written", now.switch, interface=now.interface)
         self.on_change()
@@ -256,7 +289,11 @@ class Wiring:
         names = tuple(self._names[other] for other in heard) + ((stranger,) if stranger else ())
         port_name, by_file = self._names[port], self._names[expected]
         if heard == [expected]:
-            return self._state(port, RIGHT, heard=names)
+            share = self._losses.share(expected)
+            if not share:
+                return self._state(port, RIGHT, heard=names)
+            problem = f"about {10 * round(10 * share)} % of our frames from {by_file} do not arrive at {port_name}"
+            return self._state(port, LOSING, problem, names)
         if len(heard) > 1:
             several = " and ".join(self._names[other] for other in heard)
             problem = f"{port_name} hears {several}: something joins more than two ports; the file says {by_file}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.deploy.control.cable import WAITING, WRONG
+from anabranch.deploy.control.cable import FAULTS
 from anabranch.deploy.control.state import SECONDARY, Snapshot, SwitchState
 from anabranch.files.units import elapsed
 
@@ -19,7 +19,7 @@ def reasons(snapshot: Snapshot) -> list[dict[str, str]]:
         for source, target, share in ((link.a, link.b, link.lost_share[0]), (link.b, link.a, link.lost_share[1]))
         if link.up and share
     ]
-    by_switch += [(cable.switch, cable.text) for cable in snapshot.cables if cable.verdict in (*WRONG, WAITING)]
+    by_switch += [(cable.switch, cable.text) for cable in snapshot.cables if cable.verdict in FAULTS]
     if snapshot.unplanned:
         by_switch.append(("controller", "a change was seen, and its plan is being made"))
     return [{"switch": name, "reason": reason} for name, reason in by_switch if reason]

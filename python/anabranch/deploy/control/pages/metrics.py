@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from anabranch.deploy.control.cable import MISWIRED, UNCHECKED, UNHEARD
+from anabranch.deploy.control.cable import LOSING, MISWIRED, UNCHECKED, UNHEARD
 from anabranch.deploy.control.log import Field
 from anabranch.deploy.control.state import SECONDARY, Snapshot
 
@@ -165,6 +165,7 @@ def _cables(snapshot: Snapshot) -> Iterator[Metric]:
     meanings = {
         MISWIRED: "Whether the port hears another neighbour than the file says",
         UNHEARD: "Whether the port hears nothing of the neighbour that the file says",
+        LOSING: "Whether frames of the neighbour are lost on their way to the port",
     }
     for verdict, meaning in meanings.items():
         gauge = GaugeMetricFamily(f"anabranch_link_{verdict}", meaning, labels=labels)
