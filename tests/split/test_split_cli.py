@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import subprocess
 import sys
@@ -116,6 +117,23 @@ def test_standard_input_is_read() -> None:
         run = subprocess.run(command, stdin=file, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert "standard input: 176,803 packets" in run.stdout
+
+
+def test_standard_input_that_begins_with_text_is_a_flow_list(tmp_path: Path) -> None:
+    rows = [f"10.0.{number}.1,10.1.0.1,tcp,{1000 + number},80,{1500 * number}" for number in range(1, 200)]
+    text = "\ufeffsrc,dst,proto,sport,dport,bytes\n" + "\n".join(rows) + "\n"
+    (tmp_path / "flows.csv").write_text(text)
+    job = ("--weights", "2,1", "--technique", "cdf", "--json", "-")
+    (by_name,) = json.loads(anabranch("split", "flows.csv", *job, cwd=tmp_path).stdout)["techniques"]
+    for given in (text.encode(), gzip.compress(text.encode())):
+        command = [sys.executable, "-m", "anabranch", "split", "-", *job]
+        run = subprocess.run(command, input=given, capture_output=True, check=False)
+        assert run.returncode == 0, run.stderr
+        (by_content,) = json.loads(run.stdout)["techniques"]
+        assert by_content["got_bytes"] == by_name["got_bytes"]
+    run = subprocess.run(command, input=b"src,dst\n1.1.1.1,2.2.2.2\n", capture_output=True, text=False, check=False)
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert b"standard input:1: " in run.stderr
 
 
 def test_each_direction_is_a_connection_of_its_own() -> None:

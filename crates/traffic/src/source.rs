@@ -4,9 +4,15 @@ use crate::generate::{GenerateError, Generator, Kind};
 use crate::trace::{Compression, Counted, Encapsulation, TraceCounts, TraceError, TraceReader};
 use crate::{CsvError, FlowListReader, PacketRecord};
 use std::fs::File;
+use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Name of standard input in errors.
+const STANDARD_INPUT: &str = "standard input";
+/// Bytes that say whether input is text: those of a snoop capture and of bzip2 data begin with letters.
+const BEGIN_BYTES: u64 = 32;
 
 /// Reason why a source cannot be read, or not any further.
 #[derive(Debug, thiserror::Error)]
@@ -76,8 +82,8 @@ pub enum Source {
         rows: u64,
         /// Number of bytes read of the file, compressed as it is.
         bytes_read: Arc<AtomicU64>,
-        /// Size of the file in bytes.
-        total_bytes: u64,
+        /// Size of the file in bytes, if it is known.
+        total_bytes: Option<u64>,
     },
     /// Packets that are generated.
     Generator {
@@ -90,11 +96,14 @@ pub enum Source {
 
 impl Source {
     /// Opens the file at `path`: a flow list if its name ends in `.csv`, `.csv.gz` or `.csv.zst`, a capture if not; `-`
-    /// is a capture on standard input.
+    /// is standard input, which is a flow list if it begins with text.
     ///
     /// # Errors
     /// Fails if the file cannot be opened, or is neither.
     pub fn open(path: &Path, encapsulation: Encapsulation) -> Result<Self, SourceError> {
+        if path.as_os_str() == "-" {
+            return Self::read(STANDARD_INPUT.to_owned(), Box::new(io::stdin()), encapsulation);
+        }
         let file = path.display().to_string();
         let name = file.to_ascii_lowercase();
         if ![".csv", ".csv.gz", ".csv.zst"].iter().any(|end| name.ends_with(end)) {
@@ -111,7 +120,34 @@ impl Source {
             source,
         })?;
         let reader = FlowListReader::new(rows, &file)?;
-        Ok(Self::FlowList { reader, rows: 0, bytes_read, total_bytes })
+        Ok(Self::FlowList { reader, rows: 0, bytes_read, total_bytes: Some(total_bytes) })
+    }
+
+    /// Reads a flow list from `input` if it begins with text, and a capture if not; errors call it `file`.
+    ///
+    /// # Errors
+    /// Fails if it is neither.
+    pub fn read(
+        file: String,
+        input: Box<dyn Read + Send>,
+        encapsulation: Encapsulation,
+    ) -> Result<Self, SourceError> {
+        let failed = |source| TraceError::Read { file: file.clone(), offset: 0, source };
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let counted = Box::new(Counted { input, bytes: Arc::clone(&bytes_read) });
+        let (compression, mut input) = Compression::detect(counted).map_err(failed)?;
+        let mut begin = Vec::new();
+        if let Err(source) = input.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin) {
+            return Err(compression.error(file, 0, source).into());
+        }
+        let is_text = is_text(&begin);
+        let input: Box<dyn Read + Send> = Box::new(Cursor::new(begin).chain(input));
+        if is_text {
+            let reader = FlowListReader::new(input, &file)?;
+            return Ok(Self::FlowList { reader, rows: 0, bytes_read, total_bytes: None });
+        }
+        let opened = (compression, input);
+        Ok(Self::Capture(TraceReader::uncompressed(file, opened, (bytes_read, None), encapsulation)?))
     }
 
     /// Generates traffic of `connections` connections.
@@ -160,9 +196,15 @@ impl Source {
         match self {
             Self::Capture(reader) => reader.progress(),
             Self::FlowList { bytes_read, total_bytes, .. } => {
-                (bytes_read.load(Ordering::Relaxed), Some(*total_bytes))
+                (bytes_read.load(Ordering::Relaxed), *total_bytes)
             }
             Self::Generator { packets, .. } => (*packets, None),
         }
     }
+}
+
+/// Whether input begins with text: captures begin with bytes that are none.
+fn is_text(begin: &[u8]) -> bool {
+    let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
+    !begin.is_empty() && begin.iter().all(|byte| (b' '..=b'~').contains(byte) || b"\n\r\t".contains(byte))
 }

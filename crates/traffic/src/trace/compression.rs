@@ -47,7 +47,7 @@ impl Compression {
     }
 
     /// Explains why reading failed with `source` behind byte `offset` of the capture.
-    pub(super) fn error(self, file: String, offset: u64, source: io::Error) -> TraceError {
+    pub(crate) fn error(self, file: String, offset: u64, source: io::Error) -> TraceError {
         let compression = match self {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",

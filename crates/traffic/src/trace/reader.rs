@@ -10,7 +10,7 @@ use super::{TraceCounts, TraceError};
 use crate::PacketRecord;
 use crate::header::{Decoded, Encapsulation, HeaderDecoder};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,14 +62,11 @@ pub struct TraceReader {
 }
 
 impl TraceReader {
-    /// Opens the capture at `path`; `-` is standard input.
+    /// Opens the capture at `path`.
     ///
     /// # Errors
     /// Fails if the file cannot be opened, or if [`Self::new`] refuses it.
     pub fn open(path: &Path, encapsulation: Encapsulation) -> Result<Self, TraceError> {
-        if path.as_os_str() == "-" {
-            return Self::new("standard input".to_owned(), Box::new(io::stdin()), None, encapsulation);
-        }
         let name = path.display().to_string();
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
         let (metadata, file) = opened.map_err(|source| TraceError::Open { file: name.clone(), source })?;
@@ -93,6 +90,16 @@ impl TraceReader {
             Ok(detected) => detected,
             Err(source) => return Err(TraceError::Read { file: name, offset: 0, source }),
         };
+        Self::uncompressed(name, (compression, input), (bytes_read, total_bytes), encapsulation)
+    }
+
+    /// Reads a capture from what `Compression::detect` gave; `bytes` are those read of it, compressed, and their total.
+    pub(crate) fn uncompressed(
+        name: String,
+        (compression, input): (Compression, Box<dyn Read + Send>),
+        (bytes_read, total_bytes): (Arc<AtomicU64>, Option<u64>),
+        encapsulation: Encapsulation,
+    ) -> Result<Self, TraceError> {
         let mut window = Window::new(name, compression, input);
         let container = Container::open(&mut window)?;
         Ok(Self {

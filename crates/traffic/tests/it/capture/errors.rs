@@ -3,6 +3,7 @@
 use super::bytes::*;
 use anabranch_split::protocol::UDP;
 use anabranch_traffic::trace::{Encapsulation, TraceError, TraceReader};
+use anabranch_traffic::{Source, SourceError};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -314,4 +315,32 @@ fn lengths_that_cannot_be() {
         file.interface(1, 0, &[]);
     }
     refused(&file.file, &text(28 + 65_536 * 20, "a section with more than 65536 interfaces"));
+}
+
+#[test]
+fn input_without_a_name_is_a_flow_list_if_it_begins_with_text() {
+    let header = b"src,dst,proto,sport,dport\n10.0.0.1,10.0.0.2,udp,1,2\n";
+    for given in [header.to_vec(), gzip(header), zstd(header), [&b"\xef\xbb\xbf"[..], header].concat()] {
+        let mut records = Vec::new();
+        let mut source = stream(&given).unwrap();
+        assert!(source.next_batch(&mut records, 8).unwrap());
+        assert_eq!((records.len(), records[0].tuple.destination_port), (1, [0, 2]));
+        assert!(matches!(source, Source::FlowList { .. }));
+    }
+    assert!(matches!(stream(&pcapng(|_| ())), Ok(Source::Capture(_))));
+    // These begin with letters and are no text.
+    for (bytes, found) in [
+        (&b"BZh91AY&SY\x99\x02\x11"[..], "42 5a 68 39 31 41 59 26, as bzip2 data"),
+        (b"snoop\0\0\0", "73 6e 6f 6f 70 00 00 00, as a snoop capture"),
+        (b"\x4d\x3c\xb2\xa0", "4d 3c b2 a0"),
+    ] {
+        assert!(stream(bytes).err().unwrap().to_string().contains(found));
+    }
+    assert!(stream(b"").err().unwrap().to_string().contains("it is empty"));
+    let cut = stream(&gzip(header)[..12]).err().unwrap().to_string();
+    assert!(cut.starts_with("standard input: the gzip data is damaged or cut short"), "{cut}");
+}
+
+fn stream(bytes: &[u8]) -> Result<Source, SourceError> {
+    Source::read("standard input".to_owned(), Box::new(io::Cursor::new(bytes.to_vec())), Encapsulation::Outer)
 }
