@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from itertools import product
 from statistics import mean
+from typing import Any
 
+import numpy as np
 import pytest
 
 from anabranch.reproduce.backends.cell_evidence import CellEvidence
@@ -14,13 +16,18 @@ from anabranch.reproduce.values.cells import Cells
 
 FCT, GOODPUT = Quantity("fct"), Quantity("goodput")
 LOADS, SEEDS = [0.4, 0.8], [1, 2, 3]
-AXES = {"fabric": ["x", "y"], "traffic.load": LOADS, "scheme": ["ecmp", "valo"], "rate": ["10G", "40G"]}
+AXES: dict[str, list[Any]] = {
+    "fabric": ["x", "y"],
+    "traffic.load": LOADS,
+    "scheme": ["ecmp", "valo"],
+    "rate": ["10G", "40G"],
+}
 UNKNOWN = (("x", 0.8, "valo", "10G"), 2)
 
 
 def cells() -> Cells:
     """Numbers of which no two are alike; one cell has none."""
-    numbers: dict[tuple[tuple[object, ...], int, Quantity], float | None] = {}
+    numbers: dict[tuple[tuple[Any, ...], int, Quantity], float | None] = {}
     for number, (cell, seed) in enumerate(product(product(*AXES.values()), SEEDS)):
         numbers[cell, seed, FCT] = None if (cell, seed) == UNKNOWN else 1.0 + number**2
         numbers[cell, seed, GOODPUT] = -1.0
@@ -43,5 +50,5 @@ def test_a_point_is_the_mean_over_seeds_and_the_axes_that_are_not_named(series: 
                 ]
                 of_seeds.append(mean(number for number in chosen if number is not None))
             due.append(mean(of_seeds))
-        assert list(line.get_xdata()) == LOADS
-        assert list(line.get_ydata()) == pytest.approx(due)
+        assert np.asarray(line.get_xdata()).tolist() == LOADS
+        assert np.asarray(line.get_ydata()).tolist() == pytest.approx(due)

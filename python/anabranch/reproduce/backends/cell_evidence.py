@@ -182,7 +182,7 @@ def _means(request: FigureRequest, cells: Cells, axes: Sequence[str]) -> dict[tu
             continue
         seeds = by_seed.setdefault(tuple(labels[place] for place in named), {})
         seeds.setdefault(seed, []).append(number)
-    means = {}
+    means: dict[tuple[object, ...], Mean] = {}
     for labels, seeds in by_seed.items():
         of_seeds = np.array([float(np.mean(numbers)) for numbers in seeds.values()])
         means[labels] = (float(of_seeds.mean()), half_width(of_seeds))
