@@ -23,6 +23,9 @@ OWN_WORLD = Path(__file__).parent / "own_world.sh"
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Begins again in a world of its own, as root; workers of pytest-xdist inherit it."""
+    # Tests start hundreds of interpreters: without bytecode on disk each compiles all that it imports.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     mounts = Path("/proc/self/ns/mnt")
     if sys.platform != "linux" or os.geteuid() != 0 or os.environ.get("ANABRANCH_OWN_WORLD") == str(mounts.readlink()):
         return

@@ -43,6 +43,7 @@ def small() -> Study:
     return replace(
         study,
         trials=2,
+        validation=replace(study.validation, connections=2000),
         sweeps={name: Sweep(name, points) for name, points in POINTS.items()},
         cost=replace(study.cost, connections=(100, 500), paths=(4,), paths_connections=500, packets=512, repetitions=1),
         changes=replace(study.changes, per_second=(2,), connections=100, packets_per_second=200),
@@ -118,9 +119,9 @@ def test_scoring_counts_follow_the_volumes(outcome: Outcome) -> None:
     assert (two.weights, three.weights) == ((4, 3), (4, 3, 2))
     assert two.shares == pytest.approx([5 / 8, 3 / 8])
     for case in (two, three):
-        assert sum(count.value for count in case.counts) == pytest.approx(20_000)
+        assert sum(count.value for count in case.counts) == pytest.approx(2000)
         for count, share in zip(case.counts, case.shares, strict=True):
-            assert abs(count.value - 20_000 * share) < (20_000 * share * (1 - share)) ** 0.5
+            assert abs(count.value - 2000 * share) < (2000 * share * (1 - share)) ** 0.5
 
 
 def test_eight_bits_lose_what_they_must(outcome: Outcome) -> None:
@@ -157,6 +158,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for pattern, value in (
         ("^name = .*", 'name = "tiny"'),
         ("^trials_quick = .*", "trials_quick = 1"),
+        (r"^\[validation\]\nsource = .*\nconnections = .*", '[validation]\nsource = "datacenter"\nconnections = 2000'),
         (r"^load = .*", "load = { paths = [4], connections = [1000, 120_000] }"),
         (r"^paths = \{.*", "paths = { paths = [2, 8], connections = [40_000] }"),
         (r"^small = .*", "small = { paths = [4], connections = [50] }"),

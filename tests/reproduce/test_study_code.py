@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import shutil
 import subprocess
 import sys
@@ -126,7 +125,6 @@ def test_our_studies_leave_no_bytecode_and_run_as_modules(tmp_path: Path) -> Non
     done = subprocess.run(
         [sys.executable, "-c", code, str(root)],
         cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
         capture_output=True,
         text=True,
         check=False,

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
+Mean = tuple[float | None, float | None]
+"""Mean over seeds, and half the width of its 95 % interval; None where there are no numbers, or no interval."""
+
 
 @dataclass(frozen=True)
 class CellEvidence:
@@ -117,9 +120,10 @@ def _series(request: FigureRequest, cells: Cells) -> Figure | None:
     labels = cells.axes[request.x]
     by_number = numeric(labels)
     curves = []
+    by_labels = _means(request, cells, [request.x, request.series] if request.series else [request.x])
     for series in cells.axes[request.series] if request.series else [None]:
-        fixed = {**request.at, request.series: series} if request.series else request.at
-        means = [_mean(request, cells, {**fixed, request.x: label}) for label in labels]
+        of_series = (series,) if request.series else ()
+        means = [by_labels.get((label, *of_series), (None, None)) for label in labels]
         x = [float(label) for label in labels] if by_number else [float(index) for index in range(len(labels))]
         if any(mean is not None for mean, _ in means):
             name = "" if series is None else str(series)
@@ -164,15 +168,22 @@ def _check_axes(request: FigureRequest, cells: Cells) -> None:
             raise AnabranchError(f"figure `{request.title}`: {axis}: no axis of the study")
 
 
-def _mean(request: FigureRequest, cells: Cells, fixed: dict[str, object]) -> tuple[float | None, float | None]:
-    """Over seeds, and over the axes that the figure does not name, with half the width of the interval over seeds."""
-    by_seed: dict[int, list[float]] = {}
-    axes = list(cells.axes)
-    chosen = [(axes.index(axis), label) for axis, label in fixed.items()]
+def _means(request: FigureRequest, cells: Cells, axes: Sequence[str]) -> dict[tuple[object, ...], Mean]:
+    """Mean by the labels of `axes`, over seeds and over the axes that the figure does not name.
+
+    Beside it half the width of the interval over seeds.
+    """
+    order = list(cells.axes)
+    fixed = [(order.index(axis), label) for axis, label in request.at.items() if axis not in axes]
+    named = [order.index(axis) for axis in axes]
+    by_seed: dict[tuple[object, ...], dict[int, list[float]]] = {}
     for (labels, seed, quantity), number in cells.numbers.items():
-        if number is None or quantity != request.quantity:
+        if number is None or quantity != request.quantity or any(labels[place] != label for place, label in fixed):
             continue
-        if all(labels[place] == label for place, label in chosen):
-            by_seed.setdefault(seed, []).append(number)
-    means = np.array([float(np.mean(numbers)) for numbers in by_seed.values()])
-    return (float(means.mean()), half_width(means)) if len(means) else (None, None)
+        seeds = by_seed.setdefault(tuple(labels[place] for place in named), {})
+        seeds.setdefault(seed, []).append(number)
+    means: dict[tuple[object, ...], Mean] = {}
+    for labels, seeds in by_seed.items():
+        of_seeds = np.array([float(np.mean(numbers)) for numbers in seeds.values()])
+        means[labels] = (float(of_seeds.mean()), half_width(of_seeds))
+    return means

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 SEEDS_MAX = 10_000
@@ -105,4 +105,4 @@ def paired_ratio(values: npt.NDArray[np.float64], baseline: npt.NDArray[np.float
 @cache
 def _student(seeds: int) -> float:
     """Quantile of Student's t that half a 95 % interval of so many seeds is a multiple of."""
-    return float(t.ppf((1 + CONFIDENCE) / 2, seeds - 1))
+    return float(stdtrit(seeds - 1, (1 + CONFIDENCE) / 2))
