@@ -26,10 +26,8 @@ def test_the_table_is_the_public_surface() -> None:
 
 
 def test_a_public_name_that_the_page_lacks_would_be_noticed() -> None:
-    source = (
-        "#[doc(hidden)]\npub mod a;\n#[cfg(x)]\n#[doc(hidden)]\npub use b::{C, D};\n"
+    source = "#[doc(hidden)]\npub mod a;\n#[cfg(x)]\n#[doc(hidden)]\npub use b::{C, D};\n"
     source += "pub mod e;\npub use f::{G, H};\n"
-    )
     assert documented(source) == {"e", "G", "H"}
 
 
