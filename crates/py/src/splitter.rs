@@ -128,7 +128,7 @@ impl Splitter {
         let batch = Batch { flows, bytes: column("bytes", bytes.as_ref(), flows.len())?, times_ns: &[] };
         let mut out = vec![0; flows.len()];
         Ok(py.detach(|| {
-            let once = || {
+            let mut once = || {
                 let began = Instant::now();
                 self.group.pick_batch(&batch, &mut out);
                 black_box(&mut out);
