@@ -1,7 +1,8 @@
 //! Nanoseconds per decision of every stateless technique, in batch, on one core.
 
 use anabranch_bench::{FLOWS, flow_keys, group};
-use anabranch_split::technique::{Batch, Granularity, Parameters, TECHNIQUES, build};
+use anabranch_split::technique::TECHNIQUES;
+use anabranch_split::{Batch, Granularity, Group, Parameters};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 fn decisions(criterion: &mut Criterion) {
@@ -24,12 +25,11 @@ fn decisions(criterion: &mut Criterion) {
     for (name, label, parameters) in variants {
         for paths in [2, 8, 64] {
             // A technique may refuse a group (too many slots): then there is no cost to measure.
-            let Ok(mut technique) = group(paths).and_then(|members| build(name, &members, &parameters))
-            else {
+            let Ok(group) = group(paths).and_then(|members| Group::new(name, &members, &parameters)) else {
                 continue;
             };
             benches.bench_function(BenchmarkId::new(&label, paths), |b| {
-                b.iter(|| technique.pick(&Batch::of_flows(&flows), &mut out));
+                b.iter(|| group.pick_batch(&Batch::of_flows(&flows), &mut out));
             });
         }
     }

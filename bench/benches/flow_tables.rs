@@ -2,11 +2,10 @@
 //! that has its size and its memory already, as it has in a running switch.
 
 use anabranch_bench::{flow_keys, group};
-use anabranch_split::Still;
 use anabranch_split::apportion::quotas;
 use anabranch_split::picks::deficit::{Plan, State};
 use anabranch_split::picks::{Deficit, FlowTable, each};
-use anabranch_split::technique::{Batch, Parameters, build};
+use anabranch_split::{Batch, Group, Parameters, Still};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const PATHS: usize = 8;
@@ -22,16 +21,15 @@ fn hits(criterion: &mut Criterion) {
         let label = if parameters.is_empty() { name.to_string() } else { format!("{name} without a clock") };
         let mut benches = criterion.benchmark_group(label);
         for flows in FLOWS {
-            let Ok(mut technique) = group(PATHS).and_then(|members| build(name, &members, &parameters))
-            else {
+            let Ok(group) = group(PATHS).and_then(|members| Group::new(name, &members, &parameters)) else {
                 continue;
             };
             let keys = flow_keys(flows);
             let mut out = vec![0; flows];
-            technique.pick(&Batch::of_flows(&keys), &mut out);
+            group.pick_batch(&Batch::of_flows(&keys), &mut out);
             benches.throughput(Throughput::Elements(flows as u64));
             benches.bench_function(BenchmarkId::new("hit", flows), |b| {
-                b.iter(|| technique.pick(&Batch::of_flows(&keys), &mut out));
+                b.iter(|| group.pick_batch(&Batch::of_flows(&keys), &mut out));
             });
         }
     }

@@ -1,8 +1,8 @@
 //! Time to re-plan a group of eight paths when one weight changes, back and forth.
 
 use anabranch_bench::group;
-use anabranch_split::technique::{Granularity, Parameters, TECHNIQUES, build};
-use anabranch_split::{Members, Weights};
+use anabranch_split::technique::TECHNIQUES;
+use anabranch_split::{Granularity, Group, Members, Parameters, Weights};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 fn updates(criterion: &mut Criterion) {
@@ -12,9 +12,9 @@ fn updates(criterion: &mut Criterion) {
     let Ok(after) = Weights::new(weights).map(Members::all_up) else { return };
     let mut benches = criterion.benchmark_group("update");
     for row in TECHNIQUES.iter().filter(|row| row.granularity == Granularity::Stateless) {
-        let Ok(mut technique) = build(row.name, &before, &Parameters::default()) else { continue };
+        let Ok(group) = Group::new(row.name, &before, &Parameters::default()) else { continue };
         let mut turn = [&before, &after].into_iter().cycle();
-        benches.bench_function(row.name, |b| b.iter(|| turn.next().map(|members| technique.plan(members))));
+        benches.bench_function(row.name, |b| b.iter(|| turn.next().map(|members| group.update(members))));
     }
 }
 

@@ -78,9 +78,9 @@ pub(crate) fn replay(
         };
         let mut from = opened.map_err(source)?;
         let picks = online.iter().map(|splitter| {
-            let splitter = splitter.get();
-            let pick: PickBatch<'_> = Box::new(|batch, out| splitter.pick_parts(batch, out));
-            (pick, splitter.members())
+            let group = &splitter.get().group;
+            let pick: PickBatch<'_> = Box::new(|batch, out| group.pick_batch(batch, out));
+            (pick, group.members().len())
         });
         let mut replay = Replay::new(direction, hash, seed, picks);
         let damage = pass(&mut from, &mut replay, progress.as_ref())?;

@@ -1,42 +1,26 @@
 //! One technique over one group, driven with NumPy arrays.
 
 use crate::error::{AnabranchError, plan};
-use anabranch_split::technique::{Batch, Granularity, Parameters, TECHNIQUES, Technique};
-use anabranch_split::{Members, Weights, technique};
+use anabranch_split::technique::TECHNIQUES;
+use anabranch_split::{Batch, Granularity, Group, Members, Parameters, PlanError, Weights};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 /// A planned group: see `anabranch.Splitter`.
 #[pyclass(frozen, module = "anabranch._core")]
 pub(crate) struct Splitter {
-    name: &'static str,
-    granularity: Granularity,
-    /// Locked while waiting for `group`, and no longer. A batch locks both again for each part of it, so that a waiting
-    /// update is next: with a mutex alone the batch's thread would overtake it again and again.
-    next: Mutex<()>,
-    group: Mutex<Group>,
-}
-
-/// Packets between two chances for an update. Under the slowest technique they take a few milliseconds, under the usual
-/// ones microseconds.
-const PART: usize = 4096;
-
-/// Mutable part: the technique with its state, and the group it was planned for.
-pub(crate) struct Group {
-    technique: Box<dyn Technique>,
-    members: Members,
+    pub(crate) group: Group,
 }
 
 /// Makes the group of `weights`; all members are alive if `up` is not given.
-pub(crate) fn members(weights: &[String], up: Option<Vec<bool>>) -> PyResult<Members> {
-    let weights = Weights::parse(weights).map_err(plan)?;
+pub(crate) fn members(weights: &[String], up: Option<Vec<bool>>) -> Result<Members, PlanError> {
+    let weights = Weights::parse(weights)?;
     match up {
         None => Ok(Members::all_up(weights)),
-        Some(up) => Members::new(weights, up).map_err(plan),
+        Some(up) => Members::new(weights, up),
     }
 }
 
@@ -66,38 +50,6 @@ fn column<'a, T: numpy::Element>(
     }
 }
 
-impl Splitter {
-    /// Locks the group for one call.
-    fn group(&self) -> MutexGuard<'_, Group> {
-        let _next = lock(&self.next);
-        lock(&self.group)
-    }
-
-    /// Number of members, dead ones included.
-    pub(crate) fn members(&self) -> usize {
-        self.group().members.len()
-    }
-
-    /// Picks the member of every packet of `batch`, in order; updates meanwhile take effect with the next part.
-    pub(crate) fn pick_parts(&self, batch: &Batch<'_>, out: &mut [u16]) {
-        let part = |column: std::ops::Range<usize>, len: usize| if len == 0 { 0..0 } else { column };
-        for (begin, out) in (0..).step_by(PART).zip(out.chunks_mut(PART)) {
-            let here = begin..begin + out.len();
-            let part = Batch {
-                flows: &batch.flows[here.clone()],
-                bytes: &batch.bytes[part(here.clone(), batch.bytes.len())],
-                times_ns: &batch.times_ns[part(here, batch.times_ns.len())],
-            };
-            self.group().technique.pick(&part, out);
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic inside a pick would poison the lock; the plan is still whole, so go on with it.
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 #[pymethods]
 impl Splitter {
     #[new]
@@ -108,27 +60,29 @@ impl Splitter {
         up: Option<Vec<bool>>,
         parameters: Option<BTreeMap<String, String>>,
     ) -> PyResult<Self> {
-        let row = technique::row(technique).map_err(plan)?;
-        let members = members(&weights, up)?;
+        let members = members(&weights, up).map_err(plan)?;
         let parameters = Parameters::new(parameters.unwrap_or_default());
-        let technique = technique::build(row.name, &members, &parameters).map_err(plan)?;
-        let group = Mutex::new(Group { technique, members });
-        Ok(Self { name: row.name, granularity: row.granularity, next: Mutex::new(()), group })
+        Ok(Self { group: Group::new(technique, &members, &parameters).map_err(plan)? })
     }
 
     #[getter]
     fn technique(&self) -> &'static str {
-        self.name
+        self.group.technique()
     }
 
     #[getter]
     fn granularity(&self) -> &'static str {
-        granularity_name(self.granularity)
+        granularity_name(self.group.granularity())
     }
 
     #[getter]
     fn paths(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.members())
+        py.detach(|| self.group.members().len())
+    }
+
+    /// A group with the same plan and state, and its own from then on.
+    fn copy(&self, py: Python<'_>) -> Self {
+        Self { group: py.detach(|| self.group.clone()) }
     }
 
     #[pyo3(signature = (keys, out=None, bytes=None, times_ns=None))]
@@ -157,7 +111,7 @@ impl Splitter {
                 return Err(AnabranchError::new_err(message));
             }
             let batch = Batch { flows, bytes, times_ns };
-            py.detach(|| self.pick_parts(&batch, slots));
+            py.detach(|| self.group.pick_batch(&batch, slots));
         }
         Ok(out)
     }
@@ -174,10 +128,9 @@ impl Splitter {
         let batch = Batch { flows, bytes: column("bytes", bytes.as_ref(), flows.len())?, times_ns: &[] };
         let mut out = vec![0; flows.len()];
         Ok(py.detach(|| {
-            let mut group = self.group();
             let mut once = || {
                 let began = Instant::now();
-                group.technique.pick(&batch, &mut out);
+                self.group.pick_batch(&batch, &mut out);
                 black_box(&mut out);
                 began.elapsed().as_secs_f64() * 1e9
             };
@@ -186,8 +139,8 @@ impl Splitter {
         }))
     }
 
-    /// Nanoseconds of each of `repetitions` passes over `keys`, one packet after the other: each decision waits for
-    /// the one before.
+    /// Nanoseconds of each of `repetitions` passes of a copy over `keys`, one packet after the other: each decision waits
+    /// for the one before.
     fn time_chain(
         &self,
         py: Python<'_>,
@@ -196,7 +149,7 @@ impl Splitter {
     ) -> PyResult<Vec<f64>> {
         let flows = column("keys", Some(&keys), keys.len()?)?;
         Ok(py.detach(|| {
-            let mut group = self.group();
+            let mut group = self.group.clone();
             let mut once = || {
                 let mut out = [0];
                 let began = Instant::now();
@@ -204,7 +157,7 @@ impl Splitter {
                     // A group has at most 1024 paths, so this is zero; the processor has to wait to know.
                     let flow = flow ^ u64::from(out[0] >> 12);
                     let batch = Batch { flows: &[flow], bytes: &[], times_ns: &[] };
-                    group.technique.pick(black_box(&batch), &mut out);
+                    group.pick_batch_mut(black_box(&batch), &mut out);
                 }
                 black_box(out);
                 began.elapsed().as_secs_f64() * 1e9
@@ -223,22 +176,21 @@ impl Splitter {
         changes: Vec<Vec<String>>,
     ) -> PyResult<(f64, f64)> {
         let flows = column("keys", Some(&keys), keys.len()?)?;
-        let planned = changes.iter().map(|weights| members(weights, None)).collect::<PyResult<Vec<_>>>()?;
+        let planned = changes.iter().map(|weights| members(weights, None)).collect::<Result<Vec<_>, _>>();
+        let planned = planned.map_err(plan)?;
         let part = flows.len().div_ceil(planned.len().max(1)).max(1);
         let mut out = vec![0; part];
         py.detach(|| {
-            let mut group = self.group();
             let (mut plan_ns, mut pick_ns) = (0.0, 0.0);
             for (new, part) in planned.into_iter().zip(flows.chunks(part)) {
                 let began = Instant::now();
-                group.technique.plan(&new).map_err(plan)?;
+                self.group.update(&new).map_err(plan)?;
                 let changed = Instant::now();
                 let batch = Batch { flows: part, bytes: &[], times_ns: &[] };
-                group.technique.pick(&batch, &mut out[..part.len()]);
+                self.group.pick_batch(&batch, &mut out[..part.len()]);
                 black_box(&mut out);
                 plan_ns += (changed - began).as_secs_f64() * 1e9;
                 pick_ns += changed.elapsed().as_secs_f64() * 1e9;
-                group.members = new;
             }
             Ok((plan_ns, pick_ns))
         })
@@ -246,34 +198,29 @@ impl Splitter {
 
     #[pyo3(signature = (weights=None, up=None))]
     fn update(&self, py: Python<'_>, weights: Option<Vec<String>>, up: Option<Vec<bool>>) -> PyResult<()> {
-        py.detach(|| {
-            let mut group = self.group();
-            let new = match (&weights, up) {
-                (Some(weights), up) => members(weights, up)?,
-                (None, Some(up)) => Members::new(group.members.weights().clone(), up).map_err(plan)?,
-                (None, None) => return Ok(()),
-            };
-            group.technique.plan(&new).map_err(plan)?;
-            group.members = new;
-            Ok(())
-        })
+        let updated = py.detach(|| match (weights, up) {
+            (Some(weights), up) => self.group.update(&members(&weights, up)?),
+            (None, Some(up)) => self.group.update_with(|before| Members::new(before.weights().clone(), up)),
+            (None, None) => Ok(()),
+        });
+        updated.map_err(plan)
     }
 
     fn shares(&self, py: Python<'_>) -> Option<Vec<f64>> {
-        py.detach(|| self.group().technique.shares())
+        py.detach(|| self.group.shares())
     }
 
     fn asked(&self, py: Python<'_>) -> Vec<f64> {
-        py.detach(|| self.group().members.asked())
+        py.detach(|| self.group.members().asked())
     }
 
     #[getter]
     fn state_bytes(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.group().technique.state_bytes())
+        py.detach(|| self.group.state_bytes())
     }
 
     fn explain(&self, py: Python<'_>, key: u64) -> Vec<(String, String)> {
-        let steps = py.detach(|| self.group().technique.explain(key));
+        let steps = py.detach(|| self.group.explain(key));
         steps.into_iter().map(|step| (step.what, step.value)).collect()
     }
 }

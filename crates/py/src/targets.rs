@@ -23,13 +23,13 @@ pub(crate) fn weight_integers(weights: Vec<String>) -> PyResult<Vec<u64>> {
 /// Gravity of each weight, scaled so that the largest is `most`, rounded.
 #[pyfunction]
 pub(crate) fn gravity_weights(weights: Vec<String>, most: u32) -> PyResult<Vec<u32>> {
-    Ok(quantise(&gravity(&members(&weights, None)?.effective()), most))
+    Ok(quantise(&gravity(&members(&weights, None).map_err(plan)?.effective()), most))
 }
 
 /// Slots of each path by Webster's rule, at least one for a living path of positive weight.
 #[pyfunction]
 pub(crate) fn webster_slots(weights: Vec<String>, up: Vec<bool>, slots: u32) -> PyResult<Vec<u32>> {
-    let weights = members(&weights, Some(up))?.effective();
+    let weights = members(&weights, Some(up)).map_err(plan)?.effective();
     let living = weights.iter().filter(|&&w| w > 0).count();
     if living > slots as usize {
         let message =
@@ -42,7 +42,7 @@ pub(crate) fn webster_slots(weights: Vec<String>, up: Vec<bool>, slots: u32) -> 
 /// Number of values of each path if Linux rounds cumulative weights over `values` of a hash.
 #[pyfunction]
 pub(crate) fn cumulative_slots(weights: Vec<String>, up: Vec<bool>, values: u32) -> PyResult<Vec<u32>> {
-    Ok(linux_resilient::desired(&members(&weights, Some(up))?.effective(), values))
+    Ok(linux_resilient::desired(&members(&weights, Some(up)).map_err(plan)?.effective(), values))
 }
 
 /// Bucket of each slot of Open vSwitch's dp_hash table; `None` if it falls back to scoring.

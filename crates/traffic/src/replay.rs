@@ -1,9 +1,8 @@
 //! Single pass over traffic: counts connections, and drives techniques that must see every packet.
 
 use crate::{Connections, Direction, PacketRecord};
-use anabranch_split::FiveTuple;
 use anabranch_split::hash::Hash;
-use anabranch_split::technique::Batch;
+use anabranch_split::{Batch, FiveTuple};
 
 /// Member of a connection before its first packet.
 const NOWHERE: u16 = u16::MAX;
@@ -24,7 +23,7 @@ pub struct Carried {
     pub crossings: u64,
 }
 
-/// Picks the member of every packet of a batch, in order, as [`anabranch_split::technique::Technique::pick`] does.
+/// Picks the member of every packet of a batch, in order, as [`anabranch_split::Group::pick_batch`] does.
 /// Members may be added from one batch to the next.
 pub type PickBatch<'t> = Box<dyn FnMut(&Batch<'_>, &mut [u16]) + 't>;
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import cast
+from typing import NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +84,11 @@ def _text(weight: Weight) -> str:
 class Splitter:
     """A group of weighted paths, planned by one technique.
 
+    Threads may pick from one splitter at once and update it meanwhile. Techniques of granularity `stateless` share a
+    plan that never changes, so they run beside each other; the others remember flows, and one thread at a time has the
+    use of that: give each thread a copy of its own (`copy.copy`) and the packets of a flow always to the same thread.
+    A copy has the plan and the state of its origin, and its own from then on.
+
     Args:
         technique: a name of `techniques()`.
         weights: one per path; non-negative, at least one positive, at most 1024 of them.
@@ -103,6 +109,25 @@ class Splitter:
     ) -> None:
         texts = {key: _parameter(value) for key, value in parameters.items()}
         self._core = _core.Splitter(technique, weight_texts(weights), _flags(up), texts)
+
+    def __copy__(self) -> Splitter:
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        copied._core = self._core.copy()
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Splitter:
+        copied = object.__new__(type(self))
+        memo[id(self)] = copied
+        copied.__dict__.update(deepcopy({k: v for k, v in self.__dict__.items() if k != "_core"}, memo))
+        copied._core = self._core.copy()
+        return copied
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Splitter cannot be pickled: its plan depends on earlier updates, which have no format of bytes; "
+            "pickle technique, weights and parameters, and make a new one of them"
+        )
 
     @property
     def core(self) -> _core.Splitter:
@@ -183,7 +208,10 @@ class Splitter:
         return np.asarray(self._core.time_pick(keys, bytes, repetitions)) / max(1, keys.size)
 
     def time_chain(self, keys: npt.NDArray[np.uint64], repetitions: int = 7) -> npt.NDArray[np.float64]:
-        """Nanoseconds per decision if each waits for the one before: latency; shape (repetitions,)."""
+        """Nanoseconds per decision if each waits for the one before: latency; shape (repetitions,).
+
+        Measured on a copy: the splitter's state stays.
+        """
         return np.asarray(self._core.time_chain(keys, repetitions)) / max(1, keys.size)
 
     def time_changes(self, keys: npt.NDArray[np.uint64], changes: Sequence[Sequence[Weight]]) -> tuple[float, float]:

@@ -1,12 +1,11 @@
 //! Byte deficit: flows, flowcells or flowlets go where the most bytes are wanting.
 
 use super::pinned::{Clock, pick_each, purge_dead, remembered};
-use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use super::{Batch, Granularity, Parameters, Row, Stateful, Step, Technique};
 use crate::apportion::quotas;
 use crate::picks::byte_deficit::{Boundary, Plan, State, WholeFlow};
 use crate::picks::{ByteDeficit, FlowTable, Flowcell, Flowlet, Flows};
 use crate::{Members, PlanError};
-use std::boxed::Box;
 use std::format;
 use std::vec;
 use std::vec::Vec;
@@ -16,7 +15,7 @@ pub(super) const FLOW_ROW: Row = Row {
     granularity: Granularity::Packet,
     summary: "new connections go where bytes are furthest below quota; known ones stay",
     source: "largest deficit in bytes",
-    build: |members, _: &mut Parameters| Ok(Box::new(ByteQuota::new(members, WholeFlow))),
+    build: |members, _: &mut Parameters| Ok(Technique::stateful(ByteQuota::new(members, WholeFlow))),
 };
 
 pub(super) const FLOWCELL_ROW: Row = Row {
@@ -27,7 +26,7 @@ pub(super) const FLOWCELL_ROW: Row = Row {
     build: |members, parameters: &mut Parameters| {
         let bytes = parameters.take("cell_bytes", Flowcell::BYTES)?;
         positive("cell_bytes", u64::from(bytes))?;
-        Ok(Box::new(ByteQuota::new(members, Flowcell { bytes })))
+        Ok(Technique::stateful(ByteQuota::new(members, Flowcell { bytes })))
     },
 };
 
@@ -39,7 +38,7 @@ pub(super) const FLOWLET_ROW: Row = Row {
     build: |members, parameters: &mut Parameters| {
         let gap_ns = parameters.take("gap_ns", Flowlet::GAP_NS)?;
         positive("gap_ns", gap_ns)?;
-        Ok(Box::new(ByteQuota::new(members, Flowlet { gap_ns })))
+        Ok(Technique::stateful(ByteQuota::new(members, Flowlet { gap_ns })))
     },
 };
 
@@ -52,6 +51,7 @@ fn positive(key: &str, value: u64) -> Result<(), PlanError> {
 
 type Rule<B> = ByteDeficit<B, Vec<u64>, FlowTable<<B as Boundary>::Note>, Vec<u64>>;
 
+#[derive(Clone)]
 struct ByteQuota<B: Boundary> {
     members: Members,
     plan: Plan<B, Vec<u64>>,
@@ -70,7 +70,7 @@ impl<B: Boundary<Note: Default>> ByteQuota<B> {
     }
 }
 
-impl<B: Boundary<Note: Default + Send> + Send> Technique for ByteQuota<B> {
+impl<B: Boundary<Note: Default + Send> + Clone + Send + 'static> Stateful for ByteQuota<B> {
     /// Keeps packets under way, except on a path that died. Counts begin anew, or the new weights would make
     /// up for what the old ones asked.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {

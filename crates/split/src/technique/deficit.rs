@@ -1,12 +1,11 @@
 //! Deficit: exact quota on the connections active now.
 
 use super::pinned::{Clock, pick_each, purge_dead, remembered};
-use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use super::{Batch, Granularity, Parameters, Row, Stateful, Step, Technique};
 use crate::apportion::quotas;
 use crate::picks::deficit::{LastSeen, Plan, State, Ticks};
 use crate::picks::{Deficit, FlowTable, Flows, Pick};
 use crate::{Members, PlanError};
-use std::boxed::Box;
 use std::format;
 use std::vec;
 use std::vec::Vec;
@@ -29,9 +28,9 @@ pub(super) const ROW: Row = Row {
                 )
             })?;
         Ok(if idle_ns == 0 {
-            Box::new(ActiveQuota::<()>::new(members, idle_ns))
+            Technique::stateful(ActiveQuota::<()>::new(members, idle_ns))
         } else {
-            Box::new(ActiveQuota::<Ticks>::new(members, idle_ns))
+            Technique::stateful(ActiveQuota::<Ticks>::new(members, idle_ns))
         })
     },
 };
@@ -45,6 +44,7 @@ const SWEPT_PER_PACKET: usize = 8;
 
 type Rule<N> = Deficit<Vec<u64>, FlowTable<N>, Vec<u32>>;
 
+#[derive(Clone)]
 struct ActiveQuota<N> {
     members: Members,
     plan: Plan<Vec<u64>>,
@@ -81,7 +81,7 @@ impl<N: LastSeen> ActiveQuota<N> {
     }
 }
 
-impl<N: LastSeen + Send> Technique for ActiveQuota<N> {
+impl<N: LastSeen + Clone + Send + 'static> Stateful for ActiveQuota<N> {
     /// Flows of a path that died are forgotten, and decided anew at their next packet; all others stay.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
         purge_dead::<Rule<N>>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);

@@ -1,13 +1,12 @@
 //! Hash and exceptions: nearly exact quotas with a path stored for few flows only.
 
 use super::pinned::{Clock, pick_each, purge_dead, remembered};
-use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use super::{Batch, Granularity, Parameters, Row, Stateful, Step, Technique};
 use crate::apportion::quotas;
 use crate::control::SlotTable;
 use crate::picks::exceptions::{Plan, State};
 use crate::picks::{Exceptions, FlowTable, Flows, Packet, Pick, Seen, Slots};
 use crate::{Members, PlanError};
-use std::boxed::Box;
 use std::format;
 use std::string::ToString;
 use std::vec;
@@ -26,7 +25,7 @@ pub(super) const ROW: Row = Row {
         let horizon = parameters.take("horizon", 40_000u64)?;
         let weights = members.effective();
         let table = SlotTable::new(members)?;
-        Ok(Box::new(HashExceptions {
+        Ok(Technique::stateful(HashExceptions {
             members: members.clone(),
             plan: Plan {
                 hash: *table.slots(),
@@ -54,6 +53,7 @@ type Hash = Slots<u16, SLOTS>;
 
 type Rule = Exceptions<Hash, Vec<u64>, FlowTable<()>, Seen, Vec<u64>>;
 
+#[derive(Clone)]
 struct HashExceptions {
     members: Members,
     plan: Plan<[u16; SLOTS], Vec<u64>>,
@@ -63,7 +63,7 @@ struct HashExceptions {
     table: SlotTable<u16, SLOTS>,
 }
 
-impl Technique for HashExceptions {
+impl Stateful for HashExceptions {
     /// Exceptions stay, except those on a path that died; all other flows follow the hash. Counts begin anew: the
     /// flows that the hash moved were never listed.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {

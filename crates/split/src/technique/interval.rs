@@ -1,7 +1,7 @@
 //! Techniques that give each member whole 32-bit hashes: CDF inversion, weighted random, alias.
 
 use super::picker::{Picker, planned};
-use super::{Batch, Granularity, Row, Step, Technique};
+use super::{Granularity, Row, Stateless, Step, Technique};
 use crate::apportion::alias::columns;
 use crate::apportion::cumulative::{HASHES, bounds, widths};
 use crate::picks::mix::finalise;
@@ -10,6 +10,7 @@ use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
 use std::string::ToString;
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
@@ -18,7 +19,7 @@ pub(super) const CDF: Row = Row {
     granularity: Granularity::Stateless,
     summary: "each path owns one interval of the hashes",
     source: "RFC 2992 (hash-threshold) with weights",
-    build: |members, _| Interval::boxed(Layout::Cumulative, members),
+    build: |members, _| Ok(Technique::stateless(Interval::new(Layout::Cumulative, members))),
 };
 
 pub(super) const WEIGHTED_RANDOM: Row = Row {
@@ -26,7 +27,7 @@ pub(super) const WEIGHTED_RANDOM: Row = Row {
     granularity: Granularity::Stateless,
     summary: "a second hash of the flow, drawn by cumulative weights",
     source: "VALO sec. 6",
-    build: |members, _| Interval::boxed(Layout::Rehashed, members),
+    build: |members, _| Ok(Technique::stateless(Interval::new(Layout::Rehashed, members))),
 };
 
 pub(super) const ALIAS: Row = Row {
@@ -34,7 +35,7 @@ pub(super) const ALIAS: Row = Row {
     granularity: Granularity::Stateless,
     summary: "equal columns of hashes, each shared by two paths: one load, one comparison",
     source: "Walker, ACM TOMS 1977; Vose, IEEE TSE 1991",
-    build: |members, _| Interval::boxed(Layout::Alias, members),
+    build: |members, _| Ok(Technique::stateless(Interval::new(Layout::Alias, members))),
 };
 
 /// How the hashes of a member lie.
@@ -52,9 +53,9 @@ struct Interval {
 }
 
 impl Interval {
-    fn boxed(layout: Layout, members: &Members) -> Result<Box<dyn Technique>, PlanError> {
+    fn new(layout: Layout, members: &Members) -> Self {
         let widths = widths(&members.effective());
-        Ok(Box::new(Self { layout, picker: layout.picker(&widths), widths }))
+        Self { layout, picker: layout.picker(&widths), widths }
     }
 }
 
@@ -77,19 +78,17 @@ impl Layout {
     }
 }
 
-impl Technique for Interval {
-    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        self.widths = widths(&members.effective());
-        self.picker = self.layout.picker(&self.widths);
-        Ok(())
+impl Stateless for Interval {
+    fn replanned(&self, members: &Members) -> Result<Arc<dyn Stateless>, PlanError> {
+        Ok(Arc::new(Self::new(self.layout, members)))
     }
 
-    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        self.picker.pick(batch.flows, out);
+    fn pick(&self, flows: &[u64], out: &mut [u16]) {
+        self.picker.pick(flows, out);
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(self.widths.iter().map(|&w| w as f64 / HASHES as f64).collect())
+    fn shares(&self) -> Vec<f64> {
+        self.widths.iter().map(|&w| w as f64 / HASHES as f64).collect()
     }
 
     fn state_bytes(&self) -> usize {

@@ -17,10 +17,11 @@ pub(super) const ROW: Row = Row {
         if buckets == 0 {
             return Err(PlanError::new("buckets: 0", "give 1 to 65535, as in `ip nexthop ... buckets 256`"));
         }
-        Table::boxed(Resilient { buckets: vec![None; usize::from(buckets)] }, members)
+        Table::planned(Resilient { buckets: vec![None; usize::from(buckets)] }, members)
     },
 };
 
+#[derive(Clone)]
 struct Resilient {
     buckets: Vec<Option<u16>>,
 }

@@ -32,10 +32,11 @@ pub(super) const ROW: Row = Row {
                 "give another prime, as 65521 or 65537",
             ));
         }
-        Table::boxed(Maglev { entries }, members)
+        Table::planned(Maglev { entries }, members)
     },
 };
 
+#[derive(Clone)]
 struct Maglev {
     entries: u32,
 }

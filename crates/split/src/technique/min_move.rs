@@ -1,13 +1,13 @@
 //! Min-move table, the default: one load per packet, Webster's shares over 2^16 slots, and every change of weights,
 //! failure or new path moves the fewest slots there is.
 
-use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use super::{Granularity, Parameters, Row, Stateless, Step, Technique};
 use crate::control::SlotTable;
 use crate::picks::{Slots, each};
 use crate::{Members, PlanError, Still};
-use std::boxed::Box;
 use std::format;
 use std::string::ToString;
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
@@ -17,15 +17,15 @@ pub(super) const ROW: Row = Row {
     summary: "the default: Webster's shares over 65536 slots (slots=4096: smaller), the fewest slots moved",
     source: "anabranch; Webster 1832",
     build: |members, parameters: &mut Parameters| {
-        let technique: Box<dyn Technique> = match parameters.take_choice("slots", &["65536", "4096"])? {
-            "65536" => Box::new(MinMove::<65536>::new(members)?),
-            _ => Box::new(MinMove::<4096>::new(members)?),
-        };
-        Ok(technique)
+        Ok(match parameters.take_choice("slots", &["65536", "4096"])? {
+            "65536" => Technique::stateless(MinMove::<65536>::new(members)?),
+            _ => Technique::stateless(MinMove::<4096>::new(members)?),
+        })
     },
 };
 
 /// Bytes where member numbers fit one, which is what keeps the table in the first-level cache.
+#[derive(Clone)]
 enum Table<const N: usize> {
     Bytes(SlotTable<u8, N>),
     Words(SlotTable<u16, N>),
@@ -50,35 +50,31 @@ impl<const N: usize> MinMove<N> {
     }
 }
 
-impl<const N: usize> Technique for MinMove<N> {
-    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        if let (Table::Bytes(narrow), true) = (&self.table, members.len() > BYTES_MAX) {
-            self.table = Table::Words(narrow.widened());
-        }
-        match &mut self.table {
+impl<const N: usize> Stateless for MinMove<N> {
+    fn replanned(&self, members: &Members) -> Result<Arc<dyn Stateless>, PlanError> {
+        let mut table = match &self.table {
+            Table::Bytes(narrow) if members.len() > BYTES_MAX => Table::Words(narrow.widened()),
+            table => table.clone(),
+        };
+        match &mut table {
             Table::Bytes(table) => table.plan(members)?,
             Table::Words(table) => table.plan(members)?,
         }
-        self.members = members.len();
-        Ok(())
+        Ok(Arc::new(Self { table, members: members.len() }))
     }
 
-    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
+    fn pick(&self, flows: &[u64], out: &mut [u16]) {
         match &self.table {
-            Table::Bytes(table) => {
-                each::<Slots<u8, N>, _>(table.slots(), &mut (), &mut Still, batch.flows, out);
-            }
-            Table::Words(table) => {
-                each::<Slots<u16, N>, _>(table.slots(), &mut (), &mut Still, batch.flows, out);
-            }
+            Table::Bytes(table) => each::<Slots<u8, N>, _>(table.slots(), &mut (), &mut Still, flows, out),
+            Table::Words(table) => each::<Slots<u16, N>, _>(table.slots(), &mut (), &mut Still, flows, out),
         }
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(match &self.table {
+    fn shares(&self) -> Vec<f64> {
+        match &self.table {
             Table::Bytes(table) => table.shares(self.members),
             Table::Words(table) => table.shares(self.members),
-        })
+        }
     }
 
     fn state_bytes(&self) -> usize {

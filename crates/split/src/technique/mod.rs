@@ -1,7 +1,9 @@
-//! The control half under one roof: a technique owns the plan and the state of one group, and re-plans them.
+//! The control half under one roof: a technique plans one group, picks by the plan, and plans it anew.
 //!
 //! A technique is what people name (`maglev`, `valo`, `deficit`): a rule from weights to a plan ([`crate::apportion`])
-//! and a pick over that plan ([`crate::scheme`]). [`TECHNIQUES`] lists every one; nothing else does.
+//! and a pick over that plan ([`crate::picks`]). [`TECHNIQUES`] lists every one; nothing else does. Those that keep
+//! nothing of the flows are values that never change ([`Stateless`]); the others have state of their own ([`Stateful`]).
+//! [`crate::Group`] is what runs either.
 
 mod byte_deficit;
 mod deficit;
@@ -29,10 +31,12 @@ mod wrr;
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::string::String;
+use std::sync::Arc;
 use std::vec::Vec;
 
 pub use parameters::Parameters;
-pub use registry::{TECHNIQUES, build, row};
+pub(crate) use registry::build;
+pub use registry::{TECHNIQUES, row};
 
 /// When a technique decides, which is also what it must be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +50,7 @@ pub enum Granularity {
 }
 
 /// Plans a technique for a group, with parameters.
-pub type Build = fn(&Members, &mut Parameters) -> Result<Box<dyn Technique>, PlanError>;
+type Build = fn(&Members, &mut Parameters) -> Result<Technique, PlanError>;
 
 /// One line of the list of techniques.
 #[derive(Clone, Copy)]
@@ -59,8 +63,7 @@ pub struct Row {
     pub summary: &'static str,
     /// Publication that describes it.
     pub source: &'static str,
-    /// Makes one for a group.
-    pub build: Build,
+    build: Build,
 }
 
 /// Packets in order of arrival, column by column. Columns that a technique does not read may be empty.
@@ -91,13 +94,55 @@ pub struct Step {
     pub value: String,
 }
 
-/// A planned group: plan, state, and the history that re-planning keeps.
-pub trait Technique: Send {
-    /// Plans anew for `members`, moving what this technique's rule moves and no more. Members keep their numbers;
-    /// a longer list appends members, a shorter one is refused. On error the old plan stands.
+/// Technique planned for one group.
+#[derive(Clone)]
+pub(crate) enum Technique {
+    /// Plan that never changes, shared by all who pick.
+    Stateless(Arc<dyn Stateless>),
+    /// Plan and state of one owner.
+    Stateful(Box<dyn Stateful>),
+}
+
+impl Technique {
+    fn stateless(plan: impl Stateless + 'static) -> Self {
+        Self::Stateless(Arc::new(plan))
+    }
+
+    fn stateful(state: impl Stateful + 'static) -> Self {
+        Self::Stateful(Box::new(state))
+    }
+}
+
+/// Plan of a technique that keeps nothing of the flows, with the history that re-planning needs. It never changes, so
+/// that any number of threads may pick by it.
+pub(crate) trait Stateless: Send + Sync {
+    /// Plans `members` from here, moving what this technique's rule moves and no more. `members` is a list as long or
+    /// longer: members keep their numbers.
     ///
     /// # Errors
-    /// Weights beyond this technique's limits, or fewer members than before.
+    /// Weights beyond this technique's limits.
+    fn replanned(&self, members: &Members) -> Result<Arc<dyn Stateless>, PlanError>;
+
+    /// The member of each flow, in order. `out` is as long as `flows`.
+    fn pick(&self, flows: &[u64], out: &mut [u16]);
+
+    /// Exact long-run share of each member under a perfect hash.
+    fn shares(&self) -> Vec<f64>;
+
+    /// Bytes that pick reads, without the allocator's own.
+    fn state_bytes(&self) -> usize;
+
+    /// How `flow` comes to its member.
+    fn explain(&self, flow: u64) -> Vec<Step>;
+}
+
+/// Plan and state of a technique that remembers flows or counts packets.
+pub(crate) trait Stateful: Send + CloneBoxed {
+    /// Plans anew for `members`, moving what this technique's rule moves and no more. `members` is a list as long or
+    /// longer: members keep their numbers. On error the old plan stands.
+    ///
+    /// # Errors
+    /// Weights beyond this technique's limits.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError>;
 
     /// The member of every packet of `batch`, in order. `out` is as long as `batch.flows`.
@@ -112,4 +157,22 @@ pub trait Technique: Send {
 
     /// How `flow` comes to its member. Does not change the state.
     fn explain(&self, flow: u64) -> Vec<Step>;
+}
+
+/// Copy of plan and state behind a pointer.
+pub(crate) trait CloneBoxed {
+    /// Copies both.
+    fn clone_boxed(&self) -> Box<dyn Stateful>;
+}
+
+impl<T: Stateful + Clone + 'static> CloneBoxed for T {
+    fn clone_boxed(&self) -> Box<dyn Stateful> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Stateful> {
+    fn clone(&self) -> Self {
+        (**self).clone_boxed()
+    }
 }

@@ -1,7 +1,7 @@
 //! Niagara: wildcard rules on the hash.
 
 use super::picker::{Picker, planned};
-use super::{Batch, Granularity, Row, Step, Technique};
+use super::{Granularity, Row, Stateless, Step, Technique};
 use crate::apportion::cumulative::HASHES;
 use crate::apportion::niagara::{Rules, rules, trie};
 use crate::picks::Wildcard;
@@ -9,6 +9,7 @@ use crate::picks::wildcard::Suffix;
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
@@ -22,8 +23,7 @@ pub(super) const ROW: Row = Row {
         if per_path == 0 {
             return Err(PlanError::new("rules_per_path: 0", "give at least 1"));
         }
-        let planned = plan(members, per_path);
-        Ok(Box::new(Niagara { per_path, rules: planned.0, picker: planned.1 }))
+        Ok(Technique::stateless(Niagara::new(members, per_path)))
     },
 };
 
@@ -33,27 +33,28 @@ struct Niagara {
     picker: Box<dyn Picker>,
 }
 
-fn plan(members: &Members, per_path: u16) -> (Rules, Box<dyn Picker>) {
-    let weights = members.effective();
-    let living = weights.iter().filter(|&&w| w > 0).count();
-    let rules = rules(&weights, living * usize::from(per_path));
-    let trie = trie(&rules.rules).into_boxed_slice();
-    let behind = size_of_val(&trie[..]);
-    (rules, planned::<Wildcard<Box<[Suffix]>>>(Box::new(trie), behind))
+impl Niagara {
+    fn new(members: &Members, per_path: u16) -> Self {
+        let weights = members.effective();
+        let living = weights.iter().filter(|&&w| w > 0).count();
+        let rules = rules(&weights, living * usize::from(per_path));
+        let trie = trie(&rules.rules).into_boxed_slice();
+        let behind = size_of_val(&trie[..]);
+        Self { per_path, rules, picker: planned::<Wildcard<Box<[Suffix]>>>(Box::new(trie), behind) }
+    }
 }
 
-impl Technique for Niagara {
-    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        (self.rules, self.picker) = plan(members, self.per_path);
-        Ok(())
+impl Stateless for Niagara {
+    fn replanned(&self, members: &Members) -> Result<Arc<dyn Stateless>, PlanError> {
+        Ok(Arc::new(Self::new(members, self.per_path)))
     }
 
-    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        self.picker.pick(batch.flows, out);
+    fn pick(&self, flows: &[u64], out: &mut [u16]) {
+        self.picker.pick(flows, out);
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(self.rules.hashes.iter().map(|&h| h as f64 / HASHES as f64).collect())
+    fn shares(&self) -> Vec<f64> {
+        self.rules.hashes.iter().map(|&h| h as f64 / HASHES as f64).collect()
     }
 
     fn state_bytes(&self) -> usize {

@@ -21,10 +21,11 @@ pub(super) const ROW: Row = Row {
             ));
         }
         let per_bucket = parameters.take("slots_per_bucket", 1)?;
-        Table::boxed(DpHash { sizing: Sizing { max, per_bucket } }, members)
+        Table::planned(DpHash { sizing: Sizing { max, per_bucket } }, members)
     },
 };
 
+#[derive(Clone)]
 struct DpHash {
     sizing: Sizing,
 }

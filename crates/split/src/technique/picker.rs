@@ -7,7 +7,7 @@ use std::boxed::Box;
 use std::vec::Vec;
 
 /// A planned stateless scheme.
-pub(super) trait Picker: Send {
+pub(super) trait Picker: Send + Sync {
     /// The member of every flow, in order.
     fn pick(&self, flows: &[u64], out: &mut [u16]);
 
@@ -23,7 +23,7 @@ struct Planned<S: Pick> {
 
 impl<S: Pick<State = ()>> Picker for Planned<S>
 where
-    S::Plan: Send,
+    S::Plan: Send + Sync,
 {
     fn pick(&self, flows: &[u64], out: &mut [u16]) {
         picks::each::<S, _>(&self.plan, &mut (), &mut Still, flows, out);
@@ -37,7 +37,7 @@ where
 /// A plan that holds everything, or points to `behind` bytes.
 pub(super) fn planned<S: Pick<State = ()> + 'static>(plan: Box<S::Plan>, behind: usize) -> Box<dyn Picker>
 where
-    S::Plan: Send,
+    S::Plan: Send + Sync,
 {
     Box::new(Planned::<S> { plan, behind })
 }

@@ -1,11 +1,11 @@
 //! Random: equal shares, whatever the weights say (VALO section 2.2.2; what ECMP does).
 
-use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use super::{Granularity, Parameters, Row, Stateless, Step, Technique};
 use crate::control::living;
 use crate::picks::{self, Uniform};
 use crate::{Members, PlanError, Still};
-use std::boxed::Box;
 use std::string::ToString;
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
@@ -14,11 +14,7 @@ pub(super) const ROW: Row = Row {
     granularity: Granularity::Stateless,
     summary: "equal shares over the living paths; weights are ignored",
     source: "VALO sec. 2.2.2; RFC 2992",
-    build: |members, _: &mut Parameters| {
-        let mut random = Random { living: Vec::new(), members: 0 };
-        random.plan(members)?;
-        Ok(Box::new(random))
-    },
+    build: |members, _: &mut Parameters| Ok(Technique::stateless(Random::new(members))),
 };
 
 struct Random {
@@ -26,23 +22,27 @@ struct Random {
     members: usize,
 }
 
-impl Technique for Random {
-    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        self.members = members.len();
-        self.living = living(&members.effective());
-        Ok(())
+impl Random {
+    fn new(members: &Members) -> Self {
+        Self { living: living(&members.effective()), members: members.len() }
+    }
+}
+
+impl Stateless for Random {
+    fn replanned(&self, members: &Members) -> Result<Arc<dyn Stateless>, PlanError> {
+        Ok(Arc::new(Self::new(members)))
     }
 
-    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        picks::each::<Uniform, _>(&self.living[..], &mut (), &mut Still, batch.flows, out);
+    fn pick(&self, flows: &[u64], out: &mut [u16]) {
+        picks::each::<Uniform, _>(&self.living[..], &mut (), &mut Still, flows, out);
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
+    fn shares(&self) -> Vec<f64> {
         let mut shares = vec![0.0; self.members];
         for &member in &self.living {
             shares[usize::from(member)] = 1.0 / self.living.len() as f64;
         }
-        Some(shares)
+        shares
     }
 
     fn state_bytes(&self) -> usize {

@@ -1,12 +1,10 @@
 //! Every technique, listed once: names, help, documentation and dispatch all read this list.
 
 use super::{
-    Batch, Parameters, Row, Step, Technique, byte_deficit, deficit, hash_exceptions, interval,
-    linux_resilient, maglev, min_move, niagara, ovs_dp_hash, random, rejection_cells, rendezvous, scoring,
-    valo, wcmp, wfq, wrr,
+    Parameters, Row, Technique, byte_deficit, deficit, hash_exceptions, interval, linux_resilient, maglev,
+    min_move, niagara, ovs_dp_hash, random, rejection_cells, rendezvous, scoring, valo, wcmp, wfq, wrr,
 };
 use crate::{Members, PlanError};
-use std::boxed::Box;
 use std::format;
 use std::vec::Vec;
 
@@ -49,53 +47,13 @@ pub fn row(name: &str) -> Result<&'static Row, PlanError> {
     })
 }
 
-/// Plans the technique `name` for `members`.
+/// Plans a technique for `members`.
 ///
 /// # Errors
-/// An unknown name or parameter, or weights beyond the technique's limits.
-pub fn build(
-    name: &str,
-    members: &Members,
-    parameters: &Parameters,
-) -> Result<Box<dyn Technique>, PlanError> {
+/// An unknown parameter, or weights beyond the technique's limits.
+pub(crate) fn build(row: &Row, members: &Members, parameters: &Parameters) -> Result<Technique, PlanError> {
     let mut parameters = parameters.clone();
-    let technique = (row(name)?.build)(members, &mut parameters)?;
-    parameters.finish(name)?;
-    Ok(Box::new(Numbered { technique, members: members.len() }))
-}
-
-/// Keeps what [`Technique::plan`] promises of every technique: members keep their numbers, so a list may only grow.
-struct Numbered {
-    technique: Box<dyn Technique>,
-    members: usize,
-}
-
-impl Technique for Numbered {
-    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        if members.len() < self.members {
-            return Err(PlanError::new(
-                format!("weights: {} for a group of {} paths", members.len(), self.members),
-                "paths keep their numbers: give one that is gone the weight 0",
-            ));
-        }
-        self.technique.plan(members)?;
-        self.members = members.len();
-        Ok(())
-    }
-
-    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        self.technique.pick(batch, out);
-    }
-
-    fn shares(&self) -> Option<Vec<f64>> {
-        self.technique.shares()
-    }
-
-    fn state_bytes(&self) -> usize {
-        self.technique.state_bytes()
-    }
-
-    fn explain(&self, flow: u64) -> Vec<Step> {
-        self.technique.explain(flow)
-    }
+    let technique = (row.build)(members, &mut parameters)?;
+    parameters.finish(row.name)?;
+    Ok(technique)
 }

@@ -5,7 +5,7 @@
 //! of weights so far.
 
 use super::picker::{Picker, planned};
-use super::{Batch, Granularity, Row, Step, Technique};
+use super::{Granularity, Row, Stateless, Step, Technique};
 use crate::apportion::cells::Layout;
 use crate::picks::Cells;
 use crate::picks::cells::Cell;
@@ -13,6 +13,7 @@ use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
 use std::string::ToString;
+use std::sync::Arc;
 use std::vec::Vec;
 
 pub(super) const ROW: Row = Row {
@@ -21,12 +22,7 @@ pub(super) const ROW: Row = Row {
     summary: "random probes of equal cells until one accepts; one changed path moves the minimum; the cells depend on \
               earlier weights, not on failures",
     source: "rejection sampling over cells; disruption as log-rendezvous for one path",
-    build: |members, _| {
-        let mut whole = Layout::default();
-        whole.plan(members.weights().as_slice());
-        let layout = living(&whole, members);
-        Ok(Box::new(RejectionCells { picker: picker(layout.cells()), whole, layout }))
-    },
+    build: |members, _| Ok(Technique::stateless(RejectionCells::new(Layout::default(), members))),
 };
 
 struct RejectionCells {
@@ -36,13 +32,16 @@ struct RejectionCells {
     picker: Box<dyn Picker>,
 }
 
-/// The layout of the paths that are up, from that of all.
-fn living(whole: &Layout, members: &Members) -> Layout {
-    let mut layout = whole.clone();
-    if !members.up().iter().all(|&up| up) {
-        layout.plan(&members.effective());
+impl RejectionCells {
+    /// Plans `members` from the cells with all paths up, as they were before.
+    fn new(mut whole: Layout, members: &Members) -> Self {
+        whole.plan(members.weights().as_slice());
+        let mut layout = whole.clone();
+        if !members.up().iter().all(|&up| up) {
+            layout.plan(&members.effective());
+        }
+        Self { picker: picker(layout.cells()), whole, layout }
     }
-    layout
 }
 
 fn picker(cells: &[Cell]) -> Box<dyn Picker> {
@@ -60,20 +59,17 @@ fn picker(cells: &[Cell]) -> Box<dyn Picker> {
     matched!(64 128 256 512 1024 2048 4096 8192 16384)
 }
 
-impl Technique for RejectionCells {
-    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        self.whole.plan(members.weights().as_slice());
-        self.layout = living(&self.whole, members);
-        self.picker = picker(self.layout.cells());
-        Ok(())
+impl Stateless for RejectionCells {
+    fn replanned(&self, members: &Members) -> Result<Arc<dyn Stateless>, PlanError> {
+        Ok(Arc::new(Self::new(self.whole.clone(), members)))
     }
 
-    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        self.picker.pick(batch.flows, out);
+    fn pick(&self, flows: &[u64], out: &mut [u16]) {
+        self.picker.pick(flows, out);
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(self.layout.shares())
+    fn shares(&self) -> Vec<f64> {
+        self.layout.shares()
     }
 
     fn state_bytes(&self) -> usize {

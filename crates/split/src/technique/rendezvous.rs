@@ -1,13 +1,13 @@
 //! Logarithmic rendezvous: exact shares as a pure function of flow and weights. One changed weight moves exactly the
 //! minimum; replicas agree without sharing any history.
 
-use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use super::{Granularity, Parameters, Row, Stateless, Step, Technique};
 use crate::apportion::reciprocal::{reciprocals, shares};
 use crate::picks::rendezvous::{self, Entry};
 use crate::picks::{lanes, mix};
 use crate::{Members, PlanError};
-use std::boxed::Box;
 use std::format;
+use std::sync::Arc;
 use std::vec::Vec;
 
 pub(super) const ROW: Row = Row {
@@ -17,9 +17,7 @@ pub(super) const ROW: Row = Row {
     source: "Thaler & Ravishankar 1998; Ceph straw2",
     build: |members, parameters: &mut Parameters| {
         let portable = parameters.take_choice("code", &["simd", "portable"])? == "portable";
-        let mut rendezvous = LogRendezvous { entries: Vec::new(), members: 0, portable };
-        rendezvous.plan(members)?;
-        Ok(Box::new(rendezvous))
+        Ok(Technique::stateless(LogRendezvous::new(members, portable)?))
     },
 };
 
@@ -29,23 +27,27 @@ struct LogRendezvous {
     portable: bool,
 }
 
-impl Technique for LogRendezvous {
-    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        self.entries = reciprocals(&members.effective())?;
-        self.members = members.len();
-        Ok(())
+impl LogRendezvous {
+    fn new(members: &Members, portable: bool) -> Result<Self, PlanError> {
+        Ok(Self { entries: reciprocals(&members.effective())?, members: members.len(), portable })
+    }
+}
+
+impl Stateless for LogRendezvous {
+    fn replanned(&self, members: &Members) -> Result<Arc<dyn Stateless>, PlanError> {
+        Ok(Arc::new(Self::new(members, self.portable)?))
     }
 
-    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
+    fn pick(&self, flows: &[u64], out: &mut [u16]) {
         if self.portable {
-            lanes::rendezvous_portable(&self.entries, batch.flows, out);
+            lanes::rendezvous_portable(&self.entries, flows, out);
         } else {
-            lanes::rendezvous_batch(&self.entries, batch.flows, out);
+            lanes::rendezvous_batch(&self.entries, flows, out);
         }
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(shares(&self.entries, self.members))
+    fn shares(&self) -> Vec<f64> {
+        shares(&self.entries, self.members)
     }
 
     fn state_bytes(&self) -> usize {

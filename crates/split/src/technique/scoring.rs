@@ -2,13 +2,13 @@
 //! or with 32. Its shares are volumes of the score graph (VALO Eq. 6), not the weights: 44 % off on average at four
 //! paths. The inner [`Narrow`] and [`Wide`] serve VALO gravity too, which is scoring by other weights.
 
-use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use super::{Granularity, Parameters, Row, Stateless, Step, Technique};
 use crate::apportion::gravity::{entry_shares, plain_entries, scoring_shares};
 use crate::control::buckets;
 use crate::picks::{lanes, mix, score, score16};
 use crate::{Members, PlanError};
-use std::boxed::Box;
 use std::format;
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
@@ -17,11 +17,7 @@ pub(super) const NARROW: Row = Row {
     granularity: Granularity::Stateless,
     summary: "highest hash x weight, 16 bits, as Open vSwitch's selection_method=hash; shares are not the weights",
     source: "VALO sec. 2.2.2; ofproto-dpif-xlate.c",
-    build: |members, _: &mut Parameters| {
-        let mut scoring = Scoring { scorer: Narrow::default() };
-        scoring.plan(members)?;
-        Ok(Box::new(scoring))
-    },
+    build: |members, _: &mut Parameters| Ok(Technique::stateless(Scoring::<Narrow>::new(members)?)),
 };
 
 pub(super) const WIDE: Row = Row {
@@ -29,20 +25,16 @@ pub(super) const WIDE: Row = Row {
     granularity: Granularity::Stateless,
     summary: "highest hash x weight with 32-bit values; the same wrong shares without the 16-bit rounding",
     source: "VALO sec. 4.1",
-    build: |members, _: &mut Parameters| {
-        let mut scoring = Scoring { scorer: Wide::default() };
-        scoring.plan(members)?;
-        Ok(Box::new(scoring))
-    },
+    build: |members, _: &mut Parameters| Ok(Technique::stateless(Scoring::<Wide>::new(members)?)),
 };
 
 /// A way of scoring: plan, batch pick and exact shares for given factors.
-pub(super) trait Scorer: Default + Send {
-    /// Takes one factor per member, zero for those that must not be picked.
+pub(super) trait Scorer: Sized + Send + Sync {
+    /// Plans by one factor per member, zero for those that must not be picked.
     ///
     /// # Errors
     /// Factors beyond this scorer's width.
-    fn set(&mut self, factors: &[u64]) -> Result<(), PlanError>;
+    fn new(factors: &[u64]) -> Result<Self, PlanError>;
     /// The member of each flow.
     fn pick(&self, flows: &[u64], out: &mut [u16]);
     /// Share of each member.
@@ -58,17 +50,23 @@ struct Scoring<S> {
     scorer: S,
 }
 
-impl<S: Scorer> Technique for Scoring<S> {
-    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        self.scorer.set(&members.effective())
+impl<S: Scorer> Scoring<S> {
+    fn new(members: &Members) -> Result<Self, PlanError> {
+        Ok(Self { scorer: S::new(&members.effective())? })
+    }
+}
+
+impl<S: Scorer + 'static> Stateless for Scoring<S> {
+    fn replanned(&self, members: &Members) -> Result<Arc<dyn Stateless>, PlanError> {
+        Ok(Arc::new(Self::new(members)?))
     }
 
-    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        self.scorer.pick(batch.flows, out);
+    fn pick(&self, flows: &[u64], out: &mut [u16]) {
+        self.scorer.pick(flows, out);
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(self.scorer.shares())
+    fn shares(&self) -> Vec<f64> {
+        self.scorer.shares()
     }
 
     fn state_bytes(&self) -> usize {
@@ -81,7 +79,6 @@ impl<S: Scorer> Technique for Scoring<S> {
 }
 
 /// Open vSwitch's scorer: 16-bit values, 16-bit weights, the last of equal scores wins.
-#[derive(Default)]
 pub(super) struct Narrow {
     buckets: Vec<score16::Bucket>,
     members: usize,
@@ -92,10 +89,8 @@ pub(super) struct Narrow {
 const SUMMED_BUCKETS: usize = 16;
 
 impl Scorer for Narrow {
-    fn set(&mut self, factors: &[u64]) -> Result<(), PlanError> {
-        self.buckets = buckets(factors, 0)?;
-        self.members = factors.len();
-        Ok(())
+    fn new(factors: &[u64]) -> Result<Self, PlanError> {
+        Ok(Self { buckets: buckets(factors, 0)?, members: factors.len() })
     }
 
     fn pick(&self, flows: &[u64], out: &mut [u16]) {
@@ -150,17 +145,14 @@ fn summed_shares(weights: &[u64]) -> Vec<f64> {
 }
 
 /// 32-bit values and 31-bit weights; the first of equal scores wins.
-#[derive(Default)]
 pub(super) struct Wide {
     entries: Vec<score::Entry>,
     members: usize,
 }
 
 impl Scorer for Wide {
-    fn set(&mut self, factors: &[u64]) -> Result<(), PlanError> {
-        self.entries = plain_entries(factors);
-        self.members = factors.len();
-        Ok(())
+    fn new(factors: &[u64]) -> Result<Self, PlanError> {
+        Ok(Self { entries: plain_entries(factors), members: factors.len() })
     }
 
     fn pick(&self, flows: &[u64], out: &mut [u16]) {

@@ -2,12 +2,13 @@
 
 use super::picker::{self, Picker};
 use super::scoring::{Narrow, Scorer};
-use super::{Batch, Step, Technique};
+use super::{Stateless, Step, Technique};
 use crate::control;
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
 use std::string::ToString;
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
@@ -20,8 +21,8 @@ pub(super) enum Layout {
 }
 
 /// From weights to entries; keeps the history it needs.
-pub(super) trait Rule: Send {
-    /// Lays out `members`. On error the history stands.
+pub(super) trait Rule: Clone + Send + Sync {
+    /// Lays out `members`.
     fn lay_out(&mut self, members: &Members) -> Result<Layout, PlanError>;
 }
 
@@ -39,11 +40,7 @@ enum Plan {
 impl Plan {
     fn new(layout: Layout, members: usize) -> Result<Self, PlanError> {
         Ok(match layout {
-            Layout::Scores(weights) => {
-                let mut scores = Narrow::default();
-                scores.set(&weights)?;
-                Self::Scores(scores)
-            }
+            Layout::Scores(weights) => Self::Scores(Narrow::new(&weights)?),
             Layout::Entries(entries) => {
                 let shares = control::shares(entries.iter().copied(), members);
                 Self::Entries { shares, length: entries.len(), picker: picker::table(entries) }
@@ -54,30 +51,33 @@ impl Plan {
 
 impl<R: Rule + 'static> Table<R> {
     /// Plans `members` by `rule`.
-    pub(super) fn boxed(mut rule: R, members: &Members) -> Result<Box<dyn Technique>, PlanError> {
+    pub(super) fn planned(rule: R, members: &Members) -> Result<Technique, PlanError> {
+        Ok(Technique::stateless(Self::new(rule, members)?))
+    }
+
+    fn new(mut rule: R, members: &Members) -> Result<Self, PlanError> {
         let plan = Plan::new(rule.lay_out(members)?, members.len())?;
-        Ok(Box::new(Self { rule, plan }))
+        Ok(Self { rule, plan })
     }
 }
 
-impl<R: Rule> Technique for Table<R> {
-    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
-        self.plan = Plan::new(self.rule.lay_out(members)?, members.len())?;
-        Ok(())
+impl<R: Rule + 'static> Stateless for Table<R> {
+    fn replanned(&self, members: &Members) -> Result<Arc<dyn Stateless>, PlanError> {
+        Ok(Arc::new(Self::new(self.rule.clone(), members)?))
     }
 
-    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
+    fn pick(&self, flows: &[u64], out: &mut [u16]) {
         match &self.plan {
-            Plan::Entries { picker, .. } => picker.pick(batch.flows, out),
-            Plan::Scores(scores) => scores.pick(batch.flows, out),
+            Plan::Entries { picker, .. } => picker.pick(flows, out),
+            Plan::Scores(scores) => scores.pick(flows, out),
         }
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(match &self.plan {
+    fn shares(&self) -> Vec<f64> {
+        match &self.plan {
             Plan::Entries { shares, .. } => shares.clone(),
             Plan::Scores(scores) => scores.shares(),
-        })
+        }
     }
 
     fn state_bytes(&self) -> usize {

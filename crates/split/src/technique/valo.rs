@@ -3,11 +3,11 @@
 //! 14.9 % off on average at four paths.
 
 use super::scoring::{Narrow, Scorer, Wide};
-use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use super::{Granularity, Parameters, Row, Stateless, Step, Technique};
 use crate::apportion::gravity::{FACTOR_MAX, gravity, quantise};
 use crate::{Members, PlanError};
-use std::boxed::Box;
 use std::format;
+use std::sync::Arc;
 use std::vec::Vec;
 
 pub(super) const ROW: Row = Row {
@@ -18,12 +18,12 @@ pub(super) const ROW: Row = Row {
     build: |members, parameters: &mut Parameters| {
         let precision = parameters.take_choice("precision", &["wide", "ovs", "thousandths"])?;
         let stale = parameters.take_choice("on_failure", &["recompute", "stale"])? == "stale";
-        match precision {
-            "wide" => valo::<Wide>(members, stale, Rounding::To(FACTOR_MAX)),
+        Ok(match precision {
+            "wide" => Technique::stateless(Valo::<Wide>::new(members, stale, Rounding::To(FACTOR_MAX))?),
             // An unmodified Open vSwitch honours the weights if these are written into the group.
-            "ovs" => valo::<Narrow>(members, stale, Rounding::To(65_535)),
-            _ => valo::<Narrow>(members, stale, Rounding::Thousandths),
-        }
+            "ovs" => Technique::stateless(Valo::<Narrow>::new(members, stale, Rounding::To(65_535))?),
+            _ => Technique::stateless(Valo::<Narrow>::new(members, stale, Rounding::Thousandths)?),
+        })
     },
 };
 
@@ -43,40 +43,35 @@ struct Valo<S> {
     gravity: Vec<f64>,
 }
 
-fn valo<S: Scorer + 'static>(
-    members: &Members,
-    stale: bool,
-    rounding: Rounding,
-) -> Result<Box<dyn Technique>, PlanError> {
-    let mut valo = Valo { scorer: S::default(), stale, rounding, gravity: Vec::new() };
-    valo.plan(members)?;
-    Ok(Box::new(valo))
-}
-
-impl<S: Scorer> Technique for Valo<S> {
-    fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
+impl<S: Scorer> Valo<S> {
+    fn new(members: &Members, stale: bool, rounding: Rounding) -> Result<Self, PlanError> {
         let mut gravity =
-            if self.stale { gravity(members.weights().as_slice()) } else { gravity(&members.effective()) };
+            if stale { gravity(members.weights().as_slice()) } else { gravity(&members.effective()) };
         for (g, &up) in gravity.iter_mut().zip(members.up()) {
             *g = if up { *g } else { 0.0 };
         }
-        let factors = match self.rounding {
+        let factors = match rounding {
             Rounding::To(max) => quantise(&gravity, max),
             Rounding::Thousandths => {
                 gravity.iter().map(|&g| if g > 0.0 { ((1000.0 * g) as u32).max(1) } else { 0 }).collect()
             }
         };
-        self.scorer.set(&factors.into_iter().map(u64::from).collect::<Vec<_>>())?;
-        self.gravity = gravity;
-        Ok(())
+        let scorer = S::new(&factors.into_iter().map(u64::from).collect::<Vec<_>>())?;
+        Ok(Self { scorer, stale, rounding, gravity })
+    }
+}
+
+impl<S: Scorer + 'static> Stateless for Valo<S> {
+    fn replanned(&self, members: &Members) -> Result<Arc<dyn Stateless>, PlanError> {
+        Ok(Arc::new(Self::new(members, self.stale, self.rounding)?))
     }
 
-    fn pick(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
-        self.scorer.pick(batch.flows, out);
+    fn pick(&self, flows: &[u64], out: &mut [u16]) {
+        self.scorer.pick(flows, out);
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(self.scorer.shares())
+    fn shares(&self) -> Vec<f64> {
+        self.scorer.shares()
     }
 
     fn state_bytes(&self) -> usize {

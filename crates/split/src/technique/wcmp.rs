@@ -16,7 +16,7 @@ pub(super) const WCMP: Row = Row {
     summary: "table of at most `entries` (16) entries with the least oversubscription, picked by hash % size",
     source: "Zhou et al., EuroSys 2014, alg. 1",
     build: |members, parameters| {
-        Table::boxed(Greedy { entries: entries(parameters.take("entries", 16)?)? }, members)
+        Table::planned(Greedy { entries: entries(parameters.take("entries", 16)?)? }, members)
     },
 };
 
@@ -26,7 +26,7 @@ pub(super) const PROPORTIONAL: Row = Row {
     summary: "weights reduced in proportion to about `entries` (16), at least one each, picked by hash % size",
     source: "VALO Fig. 3b",
     build: |members, parameters| {
-        Table::boxed(Proportional { entries: entries(parameters.take("entries", 16)?)? }, members)
+        Table::planned(Proportional { entries: entries(parameters.take("entries", 16)?)? }, members)
     },
 };
 
@@ -36,10 +36,11 @@ pub(super) const PUBLISHED: Row = Row {
     summary: "weights reduced in proportion to `entries` (10), what rounds to 0 starves, then 16-bit scoring",
     source: "VALO artefact (yeonhooy/VALO-OVS-SIGMETRICS25)",
     build: |members, parameters| {
-        Table::boxed(Published { entries: entries(parameters.take("entries", 10)?)? }, members)
+        Table::planned(Published { entries: entries(parameters.take("entries", 10)?)? }, members)
     },
 };
 
+#[derive(Clone)]
 struct Greedy {
     entries: u32,
 }
@@ -50,6 +51,7 @@ impl Rule for Greedy {
     }
 }
 
+#[derive(Clone)]
 struct Proportional {
     entries: u32,
 }
@@ -65,6 +67,7 @@ impl Rule for Proportional {
     }
 }
 
+#[derive(Clone)]
 struct Published {
     entries: u32,
 }

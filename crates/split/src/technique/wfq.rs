@@ -1,11 +1,10 @@
 //! WFQ as a splitter: a new flow goes to the path with the least service per weight (VALO sec. 6).
 
 use super::pinned::{Clock, pick_each, purge_dead, remembered};
-use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use super::{Batch, Granularity, Parameters, Row, Stateful, Step, Technique};
 use crate::picks::wfq::{Plan, State};
 use crate::picks::{FlowTable, Flows, Wfq};
 use crate::{Members, PlanError};
-use std::boxed::Box;
 use std::format;
 use std::vec;
 use std::vec::Vec;
@@ -17,7 +16,7 @@ pub(super) const ROW: Row = Row {
     source: "VALO sec. 6",
     build: |members, parameters: &mut Parameters| {
         let every_packet = parameters.take_choice("unit", &["connections", "packets"])? == "packets";
-        Ok(Box::new(WeightedFair {
+        Ok(Technique::stateful(WeightedFair {
             members: members.clone(),
             plan: Plan { weights: members.effective(), every_packet },
             state: State { flows: FlowTable::default(), sent: vec![0; members.len()] },
@@ -28,6 +27,7 @@ pub(super) const ROW: Row = Row {
 
 type Rule = Wfq<Vec<u64>, FlowTable<()>, Vec<u64>>;
 
+#[derive(Clone)]
 struct WeightedFair {
     members: Members,
     plan: Plan<Vec<u64>>,
@@ -35,7 +35,7 @@ struct WeightedFair {
     clock: Clock,
 }
 
-impl Technique for WeightedFair {
+impl Stateful for WeightedFair {
     /// Known flows stay. Counts begin anew, or the new weights would make up for what the old ones asked.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
         purge_dead::<Rule>(&self.plan, &mut self.state, &mut self.clock, &self.members, members);

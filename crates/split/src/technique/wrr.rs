@@ -1,12 +1,11 @@
 //! WRR: new flows take turns, each path as often as its weight says (VALO sec. 2.2.2).
 
 use super::pinned::{Clock, pick_each, purge_dead, remembered};
-use super::{Batch, Granularity, Parameters, Row, Step, Technique};
+use super::{Batch, Granularity, Parameters, Row, Stateful, Step, Technique};
 use crate::apportion::turns;
 use crate::picks::turns::State;
 use crate::picks::{FlowList, FlowTable, Flows, Turns};
 use crate::{Members, PlanError};
-use std::boxed::Box;
 use std::format;
 use std::string::ToString;
 use std::vec;
@@ -25,14 +24,15 @@ pub(super) const ROW: Row = Row {
         let cache = parameters.take_choice("cache", &["table", "list"])?;
         let pin = parameters.take("pin_on_change", false)?;
         Ok(match cache {
-            "list" => Box::new(Wrr::<FlowList>::new(members, order, pin)?),
-            _ => Box::new(Wrr::<FlowTable<()>>::new(members, order, pin)?),
+            "list" => Technique::stateful(Wrr::<FlowList>::new(members, order, pin)?),
+            _ => Technique::stateful(Wrr::<FlowTable<()>>::new(members, order, pin)?),
         })
     },
 };
 
 type Order = fn(&[u64]) -> Result<Vec<u16>, PlanError>;
 
+#[derive(Clone)]
 struct Wrr<M> {
     members: Members,
     order: Order,
@@ -55,7 +55,7 @@ impl<M: Flows<Note = ()> + Default> Wrr<M> {
     }
 }
 
-impl<M: Flows<Note = ()> + Default + Send> Technique for Wrr<M> {
+impl<M: Flows<Note = ()> + Default + Clone + Send + 'static> Stateful for Wrr<M> {
     /// A change of weights flushes the results, as published, unless pinned. A death evicts the dead path's flows
     /// only, on which the paper is silent.
     fn plan(&mut self, members: &Members) -> Result<(), PlanError> {

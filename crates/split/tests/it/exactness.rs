@@ -1,15 +1,14 @@
 //! Scoring, gravity and rendezvous against exact arithmetic, and against a hundred million flows.
 
 use anabranch_split::apportion::gravity::{gravity, quantise, scoring_shares};
-use anabranch_split::technique::{Batch, Parameters, Technique, build};
-use anabranch_split::{Members, Weights};
+use anabranch_split::{Batch, Group, Members, Parameters, Weights};
 use num_bigint::BigUint;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-fn technique(name: &str, weights: &[u64], pairs: &[(&str, &str)]) -> Box<dyn Technique> {
+fn group(name: &str, weights: &[u64], pairs: &[(&str, &str)]) -> Group {
     let members = Members::all_up(Weights::new(weights.to_vec()).unwrap());
-    build(name, &members, &Parameters::new(pairs.iter().copied())).unwrap()
+    Group::new(name, &members, &Parameters::new(pairs.iter().copied())).unwrap()
 }
 
 fn draw(random: &mut Pcg64, n: usize, max: u64) -> Vec<u64> {
@@ -74,7 +73,7 @@ fn gravities_of_the_paper() {
     assert_close(&gravity(&[4, 3, 2]), &[1.0, 8.0 / 9.0, 8.0 / 9.0 * 0.75f64.sqrt()], 1e-15);
     assert_close(&gravity(&[7, 7, 7]), &[1.0; 3], 1e-15);
     assert_close(&gravity(&[0, 2, 4]), &[0.0, gravity(&[4, 2])[1], 1.0], 1e-15);
-    let thousandths = technique("valo", &[4, 3, 2], &[("precision", "thousandths")]);
+    let thousandths = group("valo", &[4, 3, 2], &[("precision", "thousandths")]);
     assert_close(&thousandths.shares().unwrap(), &[0.445_009, 0.333_009, 0.221_982], 2e-5);
 }
 
@@ -139,8 +138,8 @@ fn gravity_is_recomputed_over_survivors_unless_told_otherwise() {
     let weights = Weights::new(vec![40, 30, 20, 10]).unwrap();
     let survivors = Members::new(weights.clone(), vec![true, false, true, true]).unwrap();
     let after = |pairs: &[(&str, &str)]| {
-        let mut valo = technique("valo", weights.as_slice(), pairs);
-        valo.plan(&survivors).unwrap();
+        let valo = group("valo", weights.as_slice(), pairs);
+        valo.update(&survivors).unwrap();
         valo.shares().unwrap()
     };
     assert_close(&after(&[]), &survivors.asked(), 1e-9);
@@ -164,14 +163,14 @@ fn a_hundred_million_flows_follow_the_shares() {
     std::thread::scope(|scope| {
         for (name, weights, limit) in cases {
             scope.spawn(move || {
-                let mut technique = technique(name, weights, &[]);
-                let shares = technique.shares().unwrap();
+                let group = group(name, weights, &[]);
+                let shares = group.shares().unwrap();
                 let random = &mut Pcg64::seed_from_u64(8);
                 let mut counts = vec![0u64; weights.len()];
                 let (mut flows, mut out) = (vec![0; BLOCK], vec![0; BLOCK]);
                 for _ in 0..FLOWS / BLOCK {
                     flows.fill_with(|| random.next_u64());
-                    technique.pick(&Batch::of_flows(&flows), &mut out);
+                    group.pick_batch(&Batch::of_flows(&flows), &mut out);
                     out.iter().for_each(|&member| counts[usize::from(member)] += 1);
                 }
                 let total = counts.iter().sum::<u64>() as f64;
@@ -197,11 +196,11 @@ fn single_changes_move_the_minimum() {
         let from = asked(&padded[..after.len()]);
         let least = 0.5 * from.iter().zip(asked(after)).map(|(a, b)| (a - b).abs()).sum::<f64>();
         let moved = |name: &str| {
-            let mut technique = technique(name, &before, &[]);
+            let group = group(name, &before, &[]);
             let (mut old, mut new) = (vec![0; FLOWS], vec![0; FLOWS]);
-            technique.pick(&Batch::of_flows(&flows), &mut old);
-            technique.plan(&Members::all_up(Weights::new(after.to_vec()).unwrap())).unwrap();
-            technique.pick(&Batch::of_flows(&flows), &mut new);
+            group.pick_batch(&Batch::of_flows(&flows), &mut old);
+            group.update(&Members::all_up(Weights::new(after.to_vec()).unwrap())).unwrap();
+            group.pick_batch(&Batch::of_flows(&flows), &mut new);
             old.iter().zip(&new).filter(|(a, b)| a != b).count() as f64 / FLOWS as f64
         };
         // Four standard deviations of the count of moved flows.

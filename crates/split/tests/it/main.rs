@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)] // A test may fail, its helpers too.
 
 mod exactness;
+mod examples;
 mod hash;
 mod stateful;
 mod tables;
+mod threads;

@@ -1,15 +1,14 @@
 //! Distance from the weights, compared with the noise floor of an ideal hash, in connections and in bytes.
 
-use anabranch_split::technique::{Batch, Parameters, Technique, build};
-use anabranch_split::{Members, Weights};
+use anabranch_split::{Batch, Group, Members, Parameters, Weights};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-fn technique(name: &str, pairs: &[(&str, &str)], weights: &[u64]) -> Box<dyn Technique> {
+fn group(name: &str, pairs: &[(&str, &str)], weights: &[u64]) -> Group {
     let members = Members::all_up(Weights::new(weights.to_vec()).unwrap());
-    build(name, &members, &Parameters::new(pairs.iter().copied())).unwrap()
+    Group::new(name, &members, &Parameters::new(pairs.iter().copied())).unwrap()
 }
 
 /// Mean error by VALO Eq. 1: mean over paths of |got - asked| / asked, in percent.
@@ -70,7 +69,7 @@ fn deficit_holds_the_quota_of_active_flows_under_churn() {
     let mean_life_ms = 400.0;
     for _ in 0..3 {
         let weights = draw_weights(&mut rng, 4);
-        let mut deficit = technique("deficit", &[("idle_timeout_ms", "20")], &weights);
+        let deficit = group("deficit", &[("idle_timeout_ms", "20")], &weights);
         // Next packet of every flow: (time, key, end).
         let mut heap = BinaryHeap::new();
         let mut arrival_ns = 0.0;
@@ -93,7 +92,7 @@ fn deficit_holds_the_quota_of_active_flows_under_churn() {
             }
             if arrival_ns as u64 >= next_look {
                 let mut out = vec![0; flows.len()];
-                deficit.pick(&Batch { flows: &flows, bytes: &[], times_ns: &times }, &mut out);
+                deficit.pick_batch(&Batch { flows: &flows, bytes: &[], times_ns: &times }, &mut out);
                 for ((flow, time), member) in flows.drain(..).zip(times.drain(..)).zip(out) {
                     last.insert(flow, (time, member));
                 }
@@ -123,7 +122,7 @@ fn exceptions(pairs: &[(&str, &str)]) -> (f64, f64) {
         let keys = (0..flows).map(|_| rng.next_u64()).collect::<Vec<_>>();
         let pick = |pairs: &[(&str, &str)]| {
             let mut out = vec![0; flows];
-            technique("hash-exceptions", pairs, &weights).pick(&Batch::of_flows(&keys), &mut out);
+            group("hash-exceptions", pairs, &weights).pick_batch(&Batch::of_flows(&keys), &mut out);
             out
         };
         let (out, hashed) = (pick(pairs), pick(&[("tau", "64")]));
@@ -188,9 +187,9 @@ fn bytes_are_even_by_cell_and_flowlet() {
     let (flows, bytes, times_ns) = heavy_tailed(&mut rng, 1_000_000);
     let weights = [40, 30, 20, 10];
     let mape = |name: &str| {
-        let mut technique = technique(name, &[], &weights);
+        let group = group(name, &[], &weights);
         let mut out = vec![0; flows.len()];
-        technique.pick(&Batch { flows: &flows, bytes: &bytes, times_ns: &times_ns }, &mut out);
+        group.pick_batch(&Batch { flows: &flows, bytes: &bytes, times_ns: &times_ns }, &mut out);
         let mut got = [0.0; 4];
         out.iter().zip(&bytes).for_each(|(&m, &b)| got[usize::from(m)] += f64::from(b));
         mape_pct(&got, &weights)
@@ -206,9 +205,9 @@ fn a_flow_stays_within_a_cell_and_a_flowlet() {
     let mut rng = Pcg64Mcg::new(23);
     let (flows, bytes, times_ns) = heavy_tailed(&mut rng, 200_000);
     for name in ["byte-flowcell", "byte-flowlet"] {
-        let mut technique = technique(name, &[], &[4, 3, 2]);
+        let group = group(name, &[], &[4, 3, 2]);
         let mut out = vec![0; flows.len()];
-        technique.pick(&Batch { flows: &flows, bytes: &bytes, times_ns: &times_ns }, &mut out);
+        group.pick_batch(&Batch { flows: &flows, bytes: &bytes, times_ns: &times_ns }, &mut out);
         // Per flow: (path, bytes of the cell, last time). A change of path is lawful at a boundary only.
         let mut known = std::collections::HashMap::<u64, (u16, u32, u64)>::new();
         let mut changes = 0;

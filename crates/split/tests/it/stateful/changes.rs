@@ -1,7 +1,7 @@
 //! Changes of weights and failures: the flows that move, and those that are forgotten.
 
-use anabranch_split::technique::{Batch, Parameters, Technique, build, row};
-use anabranch_split::{Members, Weights};
+use anabranch_split::technique::row;
+use anabranch_split::{Batch, Group, Members, Parameters, Weights};
 
 const FLOWS: u64 = 20_000;
 
@@ -16,13 +16,13 @@ fn members(weights: &[u64], dead: &[usize]) -> Members {
     Members::new(Weights::new(weights.to_vec()).unwrap(), up).unwrap()
 }
 
-fn technique(name: &str, pairs: &[(&str, &str)], weights: &[u64]) -> Box<dyn Technique> {
-    build(name, &members(weights, &[]), &Parameters::new(pairs.iter().copied())).unwrap()
+fn group(name: &str, pairs: &[(&str, &str)], weights: &[u64]) -> Group {
+    Group::new(name, &members(weights, &[]), &Parameters::new(pairs.iter().copied())).unwrap()
 }
 
-fn pick(technique: &mut dyn Technique, flows: &[u64], times_ns: &[u64]) -> Vec<u16> {
+fn pick(group: &Group, flows: &[u64], times_ns: &[u64]) -> Vec<u16> {
     let mut out = vec![u16::MAX; flows.len()];
-    technique.pick(&Batch { flows, bytes: &[], times_ns }, &mut out);
+    group.pick_batch(&Batch { flows, bytes: &[], times_ns }, &mut out);
     out
 }
 
@@ -48,25 +48,25 @@ const PINNING: [Setting; 8] = [
 fn known_flows_keep_their_path_and_only_a_dead_path_loses_its_own() {
     for (name, pairs) in PINNING {
         let flows = (0..FLOWS / if pairs.len() > 2 { 20 } else { 1 }).map(key).collect::<Vec<_>>();
-        let mut technique = technique(name, pairs, &[40, 30, 20, 0]);
-        let first = pick(&mut *technique, &flows, &[]);
+        let group = group(name, pairs, &[40, 30, 20, 0]);
+        let first = pick(&group, &flows, &[]);
         assert!(counts(&first, 4)[..3].iter().all(|&c| c > 0), "{name}");
         assert_eq!(counts(&first, 4)[3], 0, "{name}: a path without weight got flows");
         let backwards = flows.iter().rev().copied().collect::<Vec<_>>();
-        let mut second = pick(&mut *technique, &backwards, &[]);
+        let mut second = pick(&group, &backwards, &[]);
         second.reverse();
         assert_eq!(first, second, "{name}: same flows, other paths");
 
-        technique.plan(&members(&[1, 30, 60, 5, 9], &[])).unwrap();
-        assert_eq!(pick(&mut *technique, &flows, &[]), first, "{name}: a change of weights moved flows");
+        group.update(&members(&[1, 30, 60, 5, 9], &[])).unwrap();
+        assert_eq!(pick(&group, &flows, &[]), first, "{name}: a change of weights moved flows");
 
-        technique.plan(&members(&[1, 30, 60, 5, 9], &[1])).unwrap();
-        let third = pick(&mut *technique, &flows, &[]);
+        group.update(&members(&[1, 30, 60, 5, 9], &[1])).unwrap();
+        let third = pick(&group, &flows, &[]);
         for (before, after) in first.iter().zip(&third) {
             assert!(*after != 1 && (before == after || *before == 1), "{name}: {before} -> {after}");
         }
-        technique.plan(&members(&[1, 30, 60, 5, 9], &[])).unwrap();
-        assert_eq!(pick(&mut *technique, &flows, &[]), third, "{name}: the path's return moved flows");
+        group.update(&members(&[1, 30, 60, 5, 9], &[])).unwrap();
+        assert_eq!(pick(&group, &flows, &[]), third, "{name}: the path's return moved flows");
     }
 }
 
@@ -74,18 +74,18 @@ fn known_flows_keep_their_path_and_only_a_dead_path_loses_its_own() {
 fn published_wrr_flushes_on_weights_and_evicts_on_death() {
     for cache in ["table", "list"] {
         let flows = (0..900).map(key).collect::<Vec<_>>();
-        let mut wrr = technique("wrr", &[("cache", cache), ("order", "block")], &[4, 3, 2]);
-        let first = pick(&mut *wrr, &flows, &[]);
+        let wrr = group("wrr", &[("cache", cache), ("order", "block")], &[4, 3, 2]);
+        let first = pick(&wrr, &flows, &[]);
         assert_eq!(first[..12], [0, 0, 0, 0, 1, 1, 1, 2, 2, 0, 0, 0]);
         assert_eq!(counts(&first, 3), [400, 300, 200]);
 
-        wrr.plan(&members(&[4, 3, 2], &[0])).unwrap();
-        let second = pick(&mut *wrr, &flows, &[]);
+        wrr.update(&members(&[4, 3, 2], &[0])).unwrap();
+        let second = pick(&wrr, &flows, &[]);
         assert!(first.iter().zip(&second).all(|(a, b)| *b != 0 && (a == b || *a == 0)));
         assert_eq!(counts(&second, 3), [0, 540, 360]);
 
-        wrr.plan(&members(&[1, 1, 1], &[])).unwrap();
-        let third = pick(&mut *wrr, &flows, &[]);
+        wrr.update(&members(&[1, 1, 1], &[])).unwrap();
+        let third = pick(&wrr, &flows, &[]);
         assert_eq!(third[..6], [0, 1, 2, 0, 1, 2]);
         assert_eq!(counts(&third, 3), [300, 300, 300]);
     }
@@ -95,13 +95,13 @@ fn published_wrr_flushes_on_weights_and_evicts_on_death() {
 fn wfq_serves_the_least_served() {
     let flows = (0..9).map(key).collect::<Vec<_>>();
     // By hand from "smallest sent / weight, ties to the lowest": 0/4 0/3 0/2, then 1/4, 1/3, 2/4 = 1/2 ...
-    let mut wfq = technique("wfq", &[], &[4, 3, 2]);
-    assert_eq!(pick(&mut *wfq, &flows, &[]), [0, 1, 2, 0, 1, 0, 2, 1, 0]);
+    let wfq = group("wfq", &[], &[4, 3, 2]);
+    assert_eq!(pick(&wfq, &flows, &[]), [0, 1, 2, 0, 1, 0, 2, 1, 0]);
     // Ten packets of the first flow make its path the most served.
-    let mut wfq = technique("wfq", &[("unit", "packets")], &[1, 1]);
+    let wfq = group("wfq", &[("unit", "packets")], &[1, 1]);
     let mut packets = vec![key(0); 10];
     packets.extend((1..12).map(key));
-    let got = pick(&mut *wfq, &packets, &[]);
+    let got = pick(&wfq, &packets, &[]);
     assert_eq!(counts(&got[..10], 2), [10, 0]);
     assert_eq!(got[10..], [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]);
 }
@@ -109,17 +109,17 @@ fn wfq_serves_the_least_served() {
 #[test]
 fn idle_flows_are_over_and_their_place_is_free() {
     let ms = 1_000_000;
-    let mut deficit = technique("deficit", &[("idle_timeout_ms", "10")], &[1, 1]);
-    assert_eq!(pick(&mut *deficit, &[key(1), key(2), key(3)], &[0, 0, 0]), [0, 1, 0]);
+    let deficit = group("deficit", &[("idle_timeout_ms", "10")], &[1, 1]);
+    assert_eq!(pick(&deficit, &[key(1), key(2), key(3)], &[0, 0, 0]), [0, 1, 0]);
     // Flow 1 is kept alive; 2 and 3 end. With 1 on path 0 alone, the next two go to 1 and then 0.
-    assert_eq!(pick(&mut *deficit, &[key(1), key(1)], &[8 * ms, 16 * ms]), [0, 0]);
-    let next = pick(&mut *deficit, &[key(4), key(5), key(6)], &[17 * ms, 17 * ms, 17 * ms]);
+    assert_eq!(pick(&deficit, &[key(1), key(1)], &[8 * ms, 16 * ms]), [0, 0]);
+    let next = pick(&deficit, &[key(4), key(5), key(6)], &[17 * ms, 17 * ms, 17 * ms]);
     assert_eq!(counts(&next, 2), [1, 2]);
     // A flow that returns after its end is a new one: paths hold 2 and 2, so the lowest is due.
-    assert_eq!(pick(&mut *deficit, &[key(2)], &[18 * ms]), [0]);
+    assert_eq!(pick(&deficit, &[key(2)], &[18 * ms]), [0]);
     // Without a clock nothing ends.
-    let mut deficit = technique("deficit", &[("idle_timeout_ms", "10")], &[1, 1]);
-    assert_eq!(pick(&mut *deficit, &[key(1), key(2), key(3), key(1)], &[]), [0, 1, 0, 0]);
+    let deficit = group("deficit", &[("idle_timeout_ms", "10")], &[1, 1]);
+    assert_eq!(pick(&deficit, &[key(1), key(2), key(3), key(1)], &[]), [0, 1, 0, 0]);
 }
 
 #[test]
@@ -127,26 +127,26 @@ fn a_long_run_keeps_memory_bounded() {
     for (name, pairs) in
         [("deficit", &[("idle_timeout_ms", "10")]), ("byte-flowlet", &[("gap_ns", "10000000")])]
     {
-        let mut technique = technique(name, pairs, &[4, 3, 2]);
+        let group = group(name, pairs, &[4, 3, 2]);
         // A new flow every 10 us: about a thousand are active.
         let flows = (0..1_000_000).map(key).collect::<Vec<_>>();
         let times_ns = (0..1_000_000).map(|i| i * 10_000).collect::<Vec<_>>();
-        pick(&mut *technique, &flows, &times_ns);
-        assert!(technique.state_bytes() < 100_000, "{name}: {} bytes", technique.state_bytes());
+        pick(&group, &flows, &times_ns);
+        assert!(group.state_bytes() < 100_000, "{name}: {} bytes", group.state_bytes());
     }
 }
 
 #[test]
 fn exceptions_keep_theirs_and_others_follow_the_hash() {
     let flows = (0..FLOWS).map(key).collect::<Vec<_>>();
-    let mut technique = technique("hash-exceptions", &[], &[40, 30, 20, 10]);
-    let first = pick(&mut *technique, &flows, &[]);
-    assert_eq!(pick(&mut *technique, &flows, &[]), first, "same flows, other paths");
-    technique.plan(&members(&[40, 30, 20, 10], &[3])).unwrap();
-    let second = pick(&mut *technique, &flows, &[]);
+    let group = group("hash-exceptions", &[], &[40, 30, 20, 10]);
+    let first = pick(&group, &flows, &[]);
+    assert_eq!(pick(&group, &flows, &[]), first, "same flows, other paths");
+    group.update(&members(&[40, 30, 20, 10], &[3])).unwrap();
+    let second = pick(&group, &flows, &[]);
     assert_eq!(counts(&second, 4)[3], 0);
-    technique.plan(&members(&[40, 30, 20, 10], &[])).unwrap();
-    let third = pick(&mut *technique, &flows, &[]);
+    group.update(&members(&[40, 30, 20, 10], &[])).unwrap();
+    let third = pick(&group, &flows, &[]);
     let moved = first.iter().zip(&third).filter(|(a, b)| a != b).count();
     // All but the exceptions that the dead path lost are where they were.
     assert!(moved < flows.len() / 100, "{moved} moved");
@@ -165,14 +165,14 @@ fn parameters_out_of_range_are_refused_with_a_mend() {
     ];
     for (name, parameter, value) in refused {
         let parameters = Parameters::new([(parameter, value)]);
-        let Err(error) = build(name, &members(&[1, 1], &[]), &parameters) else {
+        let Err(error) = Group::new(name, &members(&[1, 1], &[]), &parameters) else {
             panic!("{name} took {parameter}={value}")
         };
         assert!(error.problem.starts_with(parameter), "{error}");
     }
     let prime = members(&[99_999_989, 2], &[]);
-    assert!(build("wrr", &prime, &Parameters::default()).is_err());
-    assert!(build("deficit", &prime, &Parameters::default()).is_ok());
+    assert!(Group::new("wrr", &prime, &Parameters::default()).is_err());
+    assert!(Group::new("deficit", &prime, &Parameters::default()).is_ok());
 }
 
 #[test]
@@ -182,17 +182,17 @@ fn one_to_1024_paths_and_what_is_said_of_them() {
             ["wrr", "wfq", "deficit", "hash-exceptions", "deficit-bytes", "byte-flowcell", "byte-flowlet"]
         {
             assert_eq!(row(name).unwrap().name, name);
-            let mut technique = technique(name, &[], &vec![3; n]);
+            let group = group(name, &[], &vec![3; n]);
             let flows = (0..4096).map(key).collect::<Vec<_>>();
-            let empty = technique.explain(flows[0]);
-            assert_eq!(empty, technique.explain(flows[0]));
-            let got = counts(&pick(&mut *technique, &flows, &[]), n);
+            let empty = group.explain(flows[0]);
+            assert_eq!(empty, group.explain(flows[0]));
+            let got = counts(&pick(&group, &flows, &[]), n);
             assert_eq!(got.iter().sum::<usize>(), 4096, "{name}");
             if name != "hash-exceptions" {
                 assert_eq!(got.iter().max(), got.iter().min(), "{name}: equal weights, unequal counts");
             }
-            assert_ne!(technique.explain(flows[0]), empty, "{name}");
-            if let Some(shares) = technique.shares() {
+            assert_ne!(group.explain(flows[0]), empty, "{name}");
+            if let Some(shares) = group.shares() {
                 assert!(shares.iter().all(|s| (s - 1.0 / n as f64).abs() < 1e-12));
             }
         }

@@ -2,8 +2,7 @@
 
 use anabranch_split::apportion::{quotas, turns};
 use anabranch_split::picks::deficit::first_due;
-use anabranch_split::technique::{Batch, Parameters, build};
-use anabranch_split::{Members, Weights};
+use anabranch_split::{Batch, Group, Members, Parameters, Weights};
 use proptest::prelude::*;
 use rand_pcg::Pcg64Mcg;
 
@@ -29,10 +28,10 @@ fn furthest_from_quota(weights: &[u64], turns: impl Iterator<Item = u16>) -> u64
 
 fn deficit_sequence(weights: &[u64], flows: usize) -> Vec<u16> {
     let members = Members::all_up(Weights::new(weights.to_vec()).unwrap());
-    let mut deficit = build("deficit", &members, &Parameters::default()).unwrap();
+    let deficit = Group::new("deficit", &members, &Parameters::default()).unwrap();
     let keys = (0..flows as u64).map(mix).collect::<Vec<_>>();
     let mut out = vec![0; flows];
-    deficit.pick(&Batch::of_flows(&keys), &mut out);
+    deficit.pick_batch(&Batch::of_flows(&keys), &mut out);
     out
 }
 

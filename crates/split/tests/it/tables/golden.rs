@@ -3,8 +3,7 @@
 use anabranch_split::apportion::dp_hash::{self, Sizing};
 use anabranch_split::apportion::wcmp::{self, Floor};
 use anabranch_split::apportion::{linux_resilient, maglev, niagara};
-use anabranch_split::technique::{self, Parameters};
-use anabranch_split::{Members, Weights};
+use anabranch_split::{Group, Members, Parameters, Weights};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -30,7 +29,7 @@ fn mape(shares: &[f64], weights: &[u64]) -> f64 {
 
 fn shares(name: &str, parameters: &[(&str, &str)], weights: &[u64]) -> Vec<f64> {
     let parameters = Parameters::new(parameters.iter().copied());
-    technique::build(name, &members(weights), &parameters).unwrap().shares().unwrap()
+    Group::new(name, &members(weights), &parameters).unwrap().shares().unwrap()
 }
 
 /// Mean bias over random weights from 1 to 100.
@@ -213,7 +212,7 @@ fn limits_are_told() {
         ("niagara", &[("rules_per_path", "0")], &[1, 2], "at least 1"),
     ] {
         let parameters = Parameters::new(parameters.iter().copied());
-        let error = technique::build(name, &members(weights), &parameters).err().unwrap().to_string();
+        let error = Group::new(name, &members(weights), &parameters).err().unwrap().to_string();
         assert!(error.contains(words), "{name}: {error}");
     }
     // What Open vSwitch refuses, it scores: 1:300 gives the light bucket half of its weight.

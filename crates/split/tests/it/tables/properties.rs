@@ -2,8 +2,7 @@
 
 use anabranch_split::hash::{FACTOR_16, Hash};
 use anabranch_split::picks::modulo::Reciprocal;
-use anabranch_split::technique::{self, Batch, Parameters, Technique};
-use anabranch_split::{Members, Weights};
+use anabranch_split::{Batch, Group, Members, Parameters, Weights};
 use proptest::prelude::*;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -22,8 +21,8 @@ fn members(weights: &[u64], dead: Option<usize>) -> Members {
     Members::new(Weights::new(weights.to_vec()).unwrap(), up).unwrap()
 }
 
-fn build(name: &str, members: &Members) -> Option<Box<dyn Technique>> {
-    technique::build(name, members, &Parameters::default()).ok()
+fn build(name: &str, members: &Members) -> Option<Group> {
+    Group::new(name, members, &Parameters::default()).ok()
 }
 
 fn flows(seed: u64, count: usize) -> Vec<u64> {
@@ -31,9 +30,9 @@ fn flows(seed: u64, count: usize) -> Vec<u64> {
     (0..count).map(|_| random.next_u64()).collect()
 }
 
-fn pick(technique: &mut dyn Technique, flows: &[u64]) -> Vec<u16> {
+fn pick(group: &Group, flows: &[u64]) -> Vec<u16> {
     let mut out = vec![u16::MAX; flows.len()];
-    technique.pick(&Batch::of_flows(flows), &mut out);
+    group.pick_batch(&Batch::of_flows(flows), &mut out);
     out
 }
 
@@ -67,8 +66,8 @@ fn picks_follow_the_shares() {
         // Scoring hashes 16 bits, and its shares are of continuous scores: 10^6 flows cannot tell.
         let flows = if *name == "wcmp-published" { &flows[..1_000_000] } else { &flows[..] };
         for weights in [&[3, 1][..], &[100, 50, 10, 1], &[7, 0, 11, 5, 3, 2, 90, 41, 0]] {
-            let Some(mut technique) = build(name, &members(weights, None)) else { continue };
-            let z = chi_square_z(&pick(&mut *technique, flows), &technique.shares().unwrap());
+            let Some(technique) = build(name, &members(weights, None)) else { continue };
+            let z = chi_square_z(&pick(&technique, flows), &technique.shares().unwrap());
             assert!(z.abs() < 4.5 || z < 0.0, "{name} {weights:?}: z = {z:.2}");
         }
     }
@@ -79,8 +78,8 @@ fn picks_follow_the_shares() {
 fn cells_mix_sequential_keys() {
     let flows: Vec<u64> = (0..4_000_000).collect();
     for weights in [&[1, 1][..], &[9, 5, 3, 3, 2, 1, 1, 1], &[1; 64]] {
-        let mut cells = build("rejection-cells", &members(weights, None)).unwrap();
-        let z = chi_square_z(&pick(&mut *cells, &flows), &cells.shares().unwrap());
+        let cells = build("rejection-cells", &members(weights, None)).unwrap();
+        let z = chi_square_z(&pick(&cells, &flows), &cells.shares().unwrap());
         assert!(z < 4.5, "{weights:?}: z = {z:.2}");
     }
 }
@@ -127,7 +126,7 @@ proptest! {
         let members = members(&weights, survivors.then_some(dead));
         let flows = flows(seed, 500);
         for name in WIDE.iter().chain(NARROW) {
-            let Some(mut technique) = build(name, &members) else {
+            let Some(technique) = build(name, &members) else {
                 prop_assert!(NARROW.contains(name), "{} refused {:?}", name, weights);
                 continue;
             };
@@ -137,9 +136,9 @@ proptest! {
                 prop_assert!(weight > 0 || share == 0.0, "{}", name);
                 prop_assert!(weight == 0 || share > 0.0 || !REACHING.contains(name), "{} starves", name);
             }
-            let picks = pick(&mut *technique, &flows);
+            let picks = pick(&technique, &flows);
             prop_assert!(picks.iter().all(|&m| shares[usize::from(m)] > 0.0), "{}", name);
-            prop_assert_eq!(&pick(&mut *technique, &flows), &picks, "{}: same key, same path", name);
+            prop_assert_eq!(&pick(&technique, &flows), &picks, "{}: same key, same path", name);
             prop_assert!(!technique.explain(flows[0]).is_empty());
         }
     }
@@ -152,16 +151,16 @@ proptest! {
         let (all, less) = (members(&weights, None), members(&weights, Some(dead)));
         let flows = flows(3, 3_000);
         for name in ["rejection-cells", "ovs-dp-hash"] {
-            let Some(mut technique) = build(name, &all) else { continue };
-            let before = pick(&mut *technique, &flows);
-            technique.plan(&less).unwrap();
-            let during = pick(&mut *technique, &flows);
+            let Some(technique) = build(name, &all) else { continue };
+            let before = pick(&technique, &flows);
+            technique.update(&less).unwrap();
+            let during = pick(&technique, &flows);
             // Cells rescale when the loss leaves less than a quarter of them.
             let most = weights[dead] * 2 > weights.iter().sum::<u64>();
             let moved = before.iter().zip(&during).any(|(&b, &d)| usize::from(b) != dead && b != d);
             prop_assert!(!moved || (name == "rejection-cells" && most), "{} {:?} {}", name, weights, dead);
-            technique.plan(&all).unwrap();
-            prop_assert!(pick(&mut *technique, &flows) == before, "{} {:?} {}", name, weights, dead);
+            technique.update(&all).unwrap();
+            prop_assert!(pick(&technique, &flows) == before, "{} {:?} {}", name, weights, dead);
         }
     }
 
@@ -175,20 +174,20 @@ proptest! {
     ) {
         let (first, second) = (first.index(weights.len()), second.index(weights.len()));
         let flows = flows(3, 3_000);
-        let mut cells = build("rejection-cells", &members(&weights, None)).unwrap();
-        let before = pick(&mut *cells, &flows);
+        let cells = build("rejection-cells", &members(&weights, None)).unwrap();
+        let before = pick(&cells, &flows);
         let up = |dead: &[usize]| (0..weights.len()).map(|i| !dead.contains(&i)).collect::<Vec<_>>();
         for dead in [&[first][..], &[first, second], &[second]] {
             if let Ok(group) = Members::new(Weights::new(weights.clone()).unwrap(), up(dead)) {
-                cells.plan(&group).unwrap();
+                cells.update(&group).unwrap();
             }
         }
-        let last = pick(&mut *cells, &flows);
-        let mut fresh = build("rejection-cells", &members(&weights, None)).unwrap();
-        fresh.plan(&members(&weights, Some(second))).unwrap();
-        prop_assert_eq!(last, pick(&mut *fresh, &flows));
-        cells.plan(&members(&weights, None)).unwrap();
-        prop_assert_eq!(pick(&mut *cells, &flows), before);
+        let last = pick(&cells, &flows);
+        let fresh = build("rejection-cells", &members(&weights, None)).unwrap();
+        fresh.update(&members(&weights, Some(second))).unwrap();
+        prop_assert_eq!(last, pick(&fresh, &flows));
+        cells.update(&members(&weights, None)).unwrap();
+        prop_assert_eq!(pick(&cells, &flows), before);
     }
 }
 
@@ -205,12 +204,12 @@ fn disruption(
     for _ in 0..draws {
         let mut weights: Vec<u64> = (0..n).map(|_| (u64::from(random.next_u32()) % 100 + 1) * 100).collect();
         let old = members(&weights, None);
-        let mut technique = build(name, &old).unwrap();
-        let before = pick(&mut *technique, &flows);
+        let technique = build(name, &old).unwrap();
+        let before = pick(&technique, &flows);
         let dead = change(&mut weights, &mut random);
         let new = members(&weights, dead);
-        technique.plan(&new).unwrap();
-        let after = pick(&mut *technique, &flows);
+        technique.update(&new).unwrap();
+        let after = pick(&technique, &flows);
         let moved = before.iter().zip(&after).filter(|(b, a)| b != a).count();
         sums[0] += moved as f64 / flows.len() as f64;
         let (mut was, is) = (old.asked(), new.asked());
@@ -263,12 +262,12 @@ fn disruption_is_as_surveyed() {
 #[test]
 fn cells_follow_proportions() {
     let flows = flows(9, 200_000);
-    let mut cells = build("rejection-cells", &members(&[4, 3, 2], None)).unwrap();
-    let before = pick(&mut *cells, &flows);
-    cells.plan(&members(&[40, 30, 20], None)).unwrap();
-    assert_eq!(pick(&mut *cells, &flows), before);
-    cells.plan(&members(&[8, 6, 3], None)).unwrap();
-    let after = pick(&mut *cells, &flows);
+    let cells = build("rejection-cells", &members(&[4, 3, 2], None)).unwrap();
+    let before = pick(&cells, &flows);
+    cells.update(&members(&[40, 30, 20], None)).unwrap();
+    assert_eq!(pick(&cells, &flows), before);
+    cells.update(&members(&[8, 6, 3], None)).unwrap();
+    let after = pick(&cells, &flows);
     assert!(before.iter().zip(&after).all(|(b, a)| b == a || *b == 2));
     let moved = before.iter().zip(&after).filter(|(b, a)| b != a).count() as f64 / flows.len() as f64;
     assert!((moved - (2.0 / 9.0 - 3.0 / 17.0)).abs() < 0.003, "{moved}");
@@ -295,8 +294,8 @@ fn narrow_hashes_split_as_evenly_as_their_results_allow() {
             ] {
                 let parameters = Parameters::new(entries.map(|entries| ("entries", entries)));
                 let group = members(weights, None);
-                let Ok(mut technique) = technique::build(name, &group, &parameters) else { continue };
-                let picks = pick(&mut *technique, &keys);
+                let Ok(technique) = Group::new(name, &group, &parameters) else { continue };
+                let picks = pick(&technique, &keys);
                 // The entries that Maglev deals to one member are as good as random: so few keys have binomial noise.
                 let (room, slots) = match (name, entries) {
                     ("maglev", _) => (4.5, 0.0),
@@ -313,5 +312,5 @@ fn narrow_hashes_split_as_evenly_as_their_results_allow() {
         }
     }
     let prime = Parameters::new([("entries", FACTOR_16.to_string())]);
-    assert!(technique::build("maglev", &members(&[1, 1], None), &prime).is_err());
+    assert!(Group::new("maglev", &members(&[1, 1], None), &prime).is_err());
 }

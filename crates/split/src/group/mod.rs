@@ -1,0 +1,255 @@
+//! Group of weighted members that many threads pick from while others change it.
+
+mod owned;
+mod published;
+mod reader;
+mod sync;
+
+use crate::technique::{self, Batch, Granularity, Parameters, Row, Stateful, Stateless, Step, Technique};
+use crate::{Members, PlanError};
+use core::fmt;
+use owned::Owned;
+use published::Published;
+pub use reader::Reader;
+use std::boxed::Box;
+use std::format;
+use std::sync::Arc;
+use std::vec::Vec;
+
+/// Packets between two looks at the plan. Under the slowest technique they take a few milliseconds, under the usual ones
+/// microseconds.
+const PART: usize = 4096;
+
+/// Group of weighted members, planned by one technique. It is picked from by `&self`, by any number of threads, and
+/// changed by `&self` meanwhile.
+///
+/// A technique whose [`Granularity`] is `Stateless` has an immutable plan behind an atomic pointer: picks take no lock
+/// and do not wait for an update, updates wait for each other alone, and a pick sees the plan before an update or the
+/// plan after it, never a part of either. The other techniques remember flows or count packets: one thread at a time has
+/// the use of that state, and an update waits for at most 4096 packets. For speed give each thread a group of its own
+/// ([`Clone`]) and the packets of a flow always to the same thread.
+///
+/// A copy is a copy: its own plan, its own state, its own later updates.
+///
+/// ```
+/// use anabranch_split::{Group, Members, Parameters, Weights};
+///
+/// let members = Members::all_up(Weights::new(vec![4, 3, 2])?);
+/// let group = Group::new("min-move", &members, &Parameters::default())?;
+/// assert!(group.pick(0x9e37_79b9) < 3);
+/// group.update(&Members::new(members.weights().clone(), vec![true, false, true])?)?;
+/// assert_ne!(group.pick(0x9e37_79b9), 1);
+/// # Ok::<(), anabranch_split::PlanError>(())
+/// ```
+#[derive(Clone)]
+pub struct Group {
+    row: &'static Row,
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Stateless(Published<Planned>),
+    Stateful(Owned<Running>),
+}
+
+/// Members and the plan made of them: one value, so that nobody sees one without the other.
+struct Planned {
+    members: Members,
+    technique: Arc<dyn Stateless>,
+}
+
+/// Members, and the plan and state made of them and of the packets so far.
+#[derive(Clone)]
+struct Running {
+    members: Members,
+    technique: Box<dyn Stateful>,
+}
+
+impl Group {
+    /// Plans `members` by the technique of that name.
+    ///
+    /// # Errors
+    /// An unknown technique or parameter, or weights beyond the technique's limits.
+    pub fn new(technique: &str, members: &Members, parameters: &Parameters) -> Result<Self, PlanError> {
+        let row = technique::row(technique)?;
+        let members = members.clone();
+        let kind = match technique::build(row, &members, parameters)? {
+            Technique::Stateless(technique) => {
+                Kind::Stateless(Published::new(Planned { members, technique }))
+            }
+            Technique::Stateful(technique) => Kind::Stateful(Owned::new(Running { members, technique })),
+        };
+        Ok(Self { row, kind })
+    }
+
+    /// Name of the technique.
+    #[must_use]
+    pub fn technique(&self) -> &'static str {
+        self.row.name
+    }
+
+    /// When the technique decides, and so what it must be shown.
+    #[must_use]
+    pub fn granularity(&self) -> Granularity {
+        self.row.granularity
+    }
+
+    /// Picks the member of one packet of the flow with this key.
+    #[inline]
+    #[must_use]
+    pub fn pick(&self, flow: u64) -> u16 {
+        let mut out = [0];
+        match &self.kind {
+            Kind::Stateless(plan) => plan.load().technique.pick(&[flow], &mut out),
+            Kind::Stateful(state) => state.lock().technique.pick(&Batch::of_flows(&[flow]), &mut out),
+        }
+        out[0]
+    }
+
+    /// Picks the member of every packet of `batch`, in order. An update meanwhile takes effect at some packet of it.
+    ///
+    /// # Panics
+    /// If `out` or a column that is not empty has another length than `batch.flows`.
+    pub fn pick_batch(&self, batch: &Batch<'_>, out: &mut [u16]) {
+        for (part, out) in parts(batch, out) {
+            match &self.kind {
+                Kind::Stateless(plan) => plan.load().technique.pick(part.flows, out),
+                Kind::Stateful(state) => state.lock().technique.pick(&part, out),
+            }
+        }
+    }
+
+    /// Picks as [`Self::pick_batch`] does, and takes no lock: for a group of one thread.
+    ///
+    /// # Panics
+    /// If `out` or a column that is not empty has another length than `batch.flows`.
+    pub fn pick_batch_mut(&mut self, batch: &Batch<'_>, out: &mut [u16]) {
+        match &mut self.kind {
+            Kind::Stateless(_) => self.pick_batch(batch, out),
+            Kind::Stateful(state) => {
+                check(batch, out);
+                state.get_mut().technique.pick(batch, out);
+            }
+        }
+    }
+
+    /// Handle of one thread for picks one by one: it looks whether the plan is another, and takes no reference to it.
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::new(&self.kind)
+    }
+
+    /// Plans anew for `members`, moving what the technique's rule moves and no more. Members keep their numbers; a
+    /// longer list appends members. Picks that begin after the return see the new plan.
+    ///
+    /// # Errors
+    /// Weights beyond the technique's limits, or fewer members than before: the old plan stands.
+    pub fn update(&self, members: &Members) -> Result<(), PlanError> {
+        self.update_with(|_| Ok(members.clone()))
+    }
+
+    /// Plans anew for the members that `change` makes of the present ones. No other update comes between the two.
+    ///
+    /// # Errors
+    /// Those of `change` and of [`Self::update`]: the old plan stands.
+    pub fn update_with(
+        &self,
+        change: impl FnOnce(&Members) -> Result<Members, PlanError>,
+    ) -> Result<(), PlanError> {
+        match &self.kind {
+            Kind::Stateless(plan) => plan.update(|planned| {
+                let members = numbered(&planned.members, change(&planned.members)?)?;
+                Ok(Planned { technique: planned.technique.replanned(&members)?, members })
+            }),
+            Kind::Stateful(state) => {
+                let mut running = state.lock();
+                let members = numbered(&running.members, change(&running.members)?)?;
+                running.technique.plan(&members)?;
+                running.members = members;
+                Ok(())
+            }
+        }
+    }
+
+    /// Members of the present plan.
+    #[must_use]
+    pub fn members(&self) -> Members {
+        match &self.kind {
+            Kind::Stateless(plan) => plan.load().members.clone(),
+            Kind::Stateful(state) => state.lock().members.clone(),
+        }
+    }
+
+    /// Exact long-run share of each member under a perfect hash, as far as the plan decides it; `None` where the
+    /// arrivals decide.
+    #[must_use]
+    pub fn shares(&self) -> Option<Vec<f64>> {
+        match &self.kind {
+            Kind::Stateless(plan) => Some(plan.load().technique.shares()),
+            Kind::Stateful(state) => state.lock().technique.shares(),
+        }
+    }
+
+    /// Bytes that a pick reads or writes: plan, tables and counters, without the allocator's own.
+    #[must_use]
+    pub fn state_bytes(&self) -> usize {
+        match &self.kind {
+            Kind::Stateless(plan) => plan.load().technique.state_bytes(),
+            Kind::Stateful(state) => state.lock().technique.state_bytes(),
+        }
+    }
+
+    /// How `flow` comes to its member. Does not change the state.
+    #[must_use]
+    pub fn explain(&self, flow: u64) -> Vec<Step> {
+        match &self.kind {
+            Kind::Stateless(plan) => plan.load().technique.explain(flow),
+            Kind::Stateful(state) => state.lock().technique.explain(flow),
+        }
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group")
+            .field("technique", &self.technique())
+            .field("members", &self.members())
+            .finish()
+    }
+}
+
+/// Refuses a list that would give members other numbers.
+fn numbered(before: &Members, now: Members) -> Result<Members, PlanError> {
+    if now.len() < before.len() {
+        return Err(PlanError::new(
+            format!("weights: {} for a group of {} paths", now.len(), before.len()),
+            "paths keep their numbers: give one that is gone the weight 0",
+        ));
+    }
+    Ok(now)
+}
+
+/// Refuses columns of different lengths.
+fn check(batch: &Batch<'_>, out: &[u16]) {
+    let len = batch.flows.len();
+    assert_eq!(out.len(), len, "out: one member per packet");
+    for (name, column) in [("bytes", batch.bytes.len()), ("times_ns", batch.times_ns.len())] {
+        assert!(column == 0 || column == len, "{name}: {column} values for {len} packets");
+    }
+}
+
+/// Parts of a batch, each with its members.
+fn parts<'a>(batch: &Batch<'a>, out: &'a mut [u16]) -> impl Iterator<Item = (Batch<'a>, &'a mut [u16])> {
+    check(batch, out);
+    let batch = *batch;
+    (0..).step_by(PART).zip(out.chunks_mut(PART)).map(move |(begin, out)| {
+        let end = begin + out.len();
+        let part = Batch {
+            flows: &batch.flows[begin..end],
+            bytes: batch.bytes.get(begin..end).unwrap_or_default(),
+            times_ns: batch.times_ns.get(begin..end).unwrap_or_default(),
+        };
+        (part, out)
+    })
+}

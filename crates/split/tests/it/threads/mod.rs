@@ -1,0 +1,4 @@
+//! Groups that several threads share.
+
+mod group;
+mod interleavings;
