@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import runpy
 import threading
@@ -94,10 +93,8 @@ DRIVERS = (sent_before, sent_just_in_time, sent_by_chance)
 
 def assert_same(scenario: Scenario, driver: Callable[[Scenario], ab.Network]) -> None:
     expected, network = ran(scenario), driver(scenario)
-    open_before = -1
-    while network.open and network.open != open_before:
-        open_before = network.open
-        network.run_until_any_done()
+    while network.open and len(network.run_until_any_done()):
+        pass
     flows = network.results().flows
     compared = ["src", "dst", "size_bytes", "start_ns", "fct_ns"]
     assert expected["finished"].sum() > 30
@@ -135,7 +132,8 @@ def test_every_transport_gives_the_flows_of_a_run(
     assert_same(scenario_of(tmp_path, transport=transport, change=[CHANGE]), driver)
 
 
-@pytest.mark.parametrize(("preset", "kind"), itertools.product(PRESETS, ["dctcp", "roce", "uec"]))
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("kind", ["dctcp", "roce", "uec"])
 def test_every_preset_gives_the_flows_of_a_run(tmp_path: Path, preset: str, kind: str) -> None:
     fabric = {**LEAF_SPINE, "preset": preset}
     assert_same(scenario_of(tmp_path, transport={"kind": kind}, fabric=fabric), sent_by_chance)

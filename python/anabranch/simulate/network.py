@@ -171,7 +171,8 @@ class Network:
         if columns[0].ndim != 1:
             raise AnabranchError(f"send_many: arrays of {columns[0].ndim} dimensions; give arrays of one")
         times = columns[3] if at is not None else None
-        handles = range(*self._core.send_many(*columns[:3], times, _whole(transport, "transport", 8)))
+        sends = (columns[0], columns[1], columns[2], times, _whole(transport, "transport", 8))
+        handles = range(*self._core.send_many(*sends))
         if on_done is not None:
             self._callbacks.update(dict.fromkeys(handles, on_done))
         return handles
@@ -322,10 +323,10 @@ class Network:
     def _call_due(self) -> None:
         """Calls back for messages that have ended; an exception leaves those behind for the next call."""
         while self._due and not self._in_callback:
-            callback, *end = self._due.popleft()
+            callback, handle, time_ps, whole = self._due.popleft()
             self._in_callback = True
             try:
-                callback(*end)
+                callback(handle, time_ps, whole)
             finally:
                 self._in_callback = False
 
