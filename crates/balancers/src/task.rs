@@ -136,6 +136,15 @@ impl Task<'_> {
             return Err(SimulationError::no_header_hash());
         }
         match self.settings.balancing.scheme.get() {
+            Some(balancer) if self.driver.is_some() && balancer.reads_flows_to_come() => {
+                Err(SimulationError::new(
+                    format!(
+                        "routing.balance: {} decides by all flows to come, and here another program sends",
+                        balancer.descriptor().name
+                    ),
+                    "choose another load balancer",
+                ))
+            }
             Some(balancer) => balancer.simulate(self),
             None => self.by_tables(None),
         }
