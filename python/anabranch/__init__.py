@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from anabranch.report.notebook.scenario import Scenario
     from anabranch.simulate.learning.environment import Environment
     from anabranch.simulate.load_balancers import LoadBalancer, schemes
+    from anabranch.simulate.network import Done, Network, NetworkResults
     from anabranch.simulate.own import Scheme
     from anabranch.simulate.runs.interference import Interference, interference
     from anabranch.simulate.runs.results import Run
@@ -38,11 +39,14 @@ __all__ = [
     "AnabranchError",
     "Carried",
     "Comparison",
+    "Done",
     "Environment",
     "Hash",
     "Interference",
     "Judgement",
     "LoadBalancer",
+    "Network",
+    "NetworkResults",
     "Run",
     "Scenario",
     "Scheme",
@@ -77,6 +81,7 @@ _MODULES = {
     "report.comparison.compare": ("compare",),
     "report.comparison.outcome": ("Comparison",),
     "simulate.load_balancers": ("LoadBalancer", "schemes"),
+    "simulate.network": ("Done", "Network", "NetworkResults"),
     "simulate.own": ("Scheme",),
     "simulate.runs.interference": ("Interference", "interference"),
     "simulate.runs.results": ("Run",),

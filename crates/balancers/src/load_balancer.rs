@@ -25,6 +25,11 @@ pub trait LoadBalancer: fmt::Debug + Send + Sync {
     /// Shows the keys of `[routing.scheme]`.
     fn visit(&mut self, _keys: &mut AnyKeys<'_>) {}
 
+    /// Whether it decides before the first flow begins by all that are to come, so that no program can send others.
+    fn reads_flows_to_come(&self) -> bool {
+        false
+    }
+
     /// Whether packets follow the table of explicit paths of the settings, if there is one.
     fn follows_paths(&self) -> bool {
         false

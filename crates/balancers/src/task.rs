@@ -11,8 +11,8 @@ use crate::tables::table::TableBalancer;
 use crate::tables::weighed::{Outside, WeighedBalancer};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{
-    Header, HostBalancer, Outcome, Partition, PartitionedHosts, PartitionedSwitches, Progress, Simulation,
-    SimulationError, SwitchBalancer, salt,
+    Driver, Header, HostBalancer, Outcome, Partition, PartitionedHosts, PartitionedSwitches, Progress,
+    Simulation, SimulationError, SwitchBalancer, salt,
 };
 use anabranch_split::picks::dre::Estimator;
 use anabranch_split::picks::{Cycle, Score, Score16, Uniform};
@@ -82,6 +82,8 @@ pub struct Task<'a> {
     pub progress: &'a Progress,
     /// Parts of the fabric that are served by values of their own, if there are any.
     pub(crate) partition: Option<&'a Partition>,
+    /// Program that drives it, if one does.
+    pub(crate) driver: Option<&'a dyn Driver>,
 }
 
 impl<'a> Task<'a> {
@@ -96,7 +98,13 @@ impl<'a> Task<'a> {
         progress: &'a Progress,
     ) -> Result<Self, SimulationError> {
         anabranch_sim::check(fabric, flows, settings)?;
-        Ok(Self { fabric, flows, settings, progress, partition: None })
+        Ok(Self { fabric, flows, settings, progress, partition: None, driver: None })
+    }
+
+    /// The same simulation, which goes as far as `driver` says, with the messages that it sends.
+    #[must_use]
+    pub fn driven_by(self, driver: &'a dyn Driver) -> Self {
+        Self { driver: Some(driver), ..self }
     }
 
     /// The same simulation, with a value of the load balancer for each part of the fabric. Its outcome is the same.
@@ -128,6 +136,15 @@ impl Task<'_> {
             return Err(SimulationError::no_header_hash());
         }
         match self.settings.balancing.scheme.get() {
+            Some(balancer) if self.driver.is_some() && balancer.reads_flows_to_come() => {
+                Err(SimulationError::new(
+                    format!(
+                        "routing.balance: {} decides by all flows to come, and here another program sends",
+                        balancer.descriptor().name
+                    ),
+                    "choose another load balancer",
+                ))
+            }
             Some(balancer) => balancer.simulate(self),
             None => self.by_tables(None),
         }
@@ -261,7 +278,10 @@ impl Task<'_> {
             self.flows,
             self.settings,
         )?;
-        simulation.run(self.progress)?;
+        match self.driver {
+            None => simulation.run(self.progress)?,
+            Some(driver) => simulation.run_driven(driver, self.progress)?,
+        }
         simulation.outcome(self.progress)
     }
 }

@@ -11,6 +11,7 @@ mod error;
 mod fabric;
 mod flow_pieces;
 mod kernel;
+mod network;
 mod own_hosts;
 mod own_scheme;
 mod pair_plan;
@@ -42,6 +43,8 @@ mod _core {
     use super::kernel::{
         KernelDatapath, KernelGroup, kernel_shares, kernel_turns, probe_kernel, require_bpf_file_system,
     };
+    #[pymodule_export]
+    use super::network::Network;
     #[pymodule_export]
     use super::own_hosts::{Ack, Connection};
     #[pymodule_export]

@@ -48,6 +48,11 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
+    /// The scenario, to be shared.
+    pub(crate) fn resolved(&self) -> &Arc<Resolved> {
+        &self.resolved
+    }
+
     fn drawn(&self) -> Result<&DrawnFlows, FormError> {
         let flows = self.flows.get_or_init(|| self.resolved.flows());
         flows.as_ref().map_err(|error| placed(error.clone(), self.lines))
@@ -71,7 +76,7 @@ type PortPathsRow = (usize, Vec<Vec<(Vec<u32>, u16)>>);
 #[pymethods]
 impl Scenario {
     #[new]
-    #[pyo3(signature = (text, file, overrides=Vec::new(), copies=BTreeMap::new(), lines=true))]
+    #[pyo3(signature = (text, file, overrides=Vec::new(), copies=BTreeMap::new(), lines=true, *, driven=false))]
     fn new(
         py: Python<'_>,
         text: &str,
@@ -79,10 +84,12 @@ impl Scenario {
         overrides: Vec<(String, String)>,
         copies: BTreeMap<String, PathBuf>,
         lines: bool,
+        driven: bool,
     ) -> PyResult<Self> {
         let resolved = py.detach(|| {
             let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-            Written::parse(text, file, &overrides)?.resolve_with(&Files { folder, copies })
+            let parse = if driven { Written::parse_driven } else { Written::parse };
+            parse(text, file, &overrides)?.resolve_with(&Files { folder, copies })
         });
         let resolved = resolved.map_err(|error| refused(placed(error, lines)))?;
         Ok(Self { resolved: Arc::new(resolved), flows: OnceLock::new(), offered: OnceLock::new(), lines })
@@ -254,26 +261,7 @@ impl Scenario {
         if progress.inner().is_cancelled() {
             return Err(PyKeyboardInterrupt::new_err("the run was cancelled"));
         }
-        let tables = py.detach(|| tables_beside_flows(fabric, settings, flows, &outcome));
-        let [ports, queues, windows, events, steps, critical, requests] =
-            tables.map(|(_, columns)| dictionary(py, columns));
-        let Outcome { flows: records, captures, counts, totals, .. } = outcome;
-        let records = file.map_or_else(|| Records::InMemory(Arc::new(records)), Records::InFile);
-        Ok(Run {
-            drawn: flows.clone(),
-            records,
-            ports: ports?,
-            queues: queues?,
-            windows: windows?,
-            events: events?,
-            steps: steps?,
-            critical: critical?,
-            requests: requests?,
-            totals: sums(py, &totals)?,
-            counts,
-            resolved: Arc::clone(&self.resolved),
-            captures,
-        })
+        Run::of(py, &self.resolved, settings, flows.clone(), outcome, file)
     }
 
     /// Rows of `ports` for the intervals that have ended since the last call; the first call yields none yet.
@@ -356,6 +344,37 @@ impl Run {
 }
 
 impl Run {
+    /// Results of a simulation with these settings, records of whose flows may be in a file.
+    pub(crate) fn of(
+        py: Python<'_>,
+        resolved: &Arc<Resolved>,
+        settings: &Settings,
+        drawn: DrawnFlows,
+        outcome: Outcome,
+        file: Option<Arc<RecordFile>>,
+    ) -> PyResult<Self> {
+        let tables = py.detach(|| tables_beside_flows(resolved.fabric(), settings, &drawn, &outcome));
+        let [ports, queues, windows, events, steps, critical, requests] =
+            tables.map(|(_, columns)| dictionary(py, columns));
+        let Outcome { flows: records, captures, counts, totals, .. } = outcome;
+        let records = file.map_or_else(|| Records::InMemory(Arc::new(records)), Records::InFile);
+        Ok(Self {
+            drawn,
+            records,
+            ports: ports?,
+            queues: queues?,
+            windows: windows?,
+            events: events?,
+            steps: steps?,
+            critical: critical?,
+            requests: requests?,
+            totals: sums(py, &totals)?,
+            counts,
+            resolved: Arc::clone(resolved),
+            captures,
+        })
+    }
+
     fn pieces(&self, rows: usize) -> FlowPieces {
         FlowPieces::new(Arc::clone(&self.resolved), self.drawn.iter(), self.records.clone(), rows)
     }

@@ -8,19 +8,21 @@ use anabranch_traffic::Flow;
 use std::collections::HashMap;
 
 /// Ideal completion times on a fabric.
-pub(crate) struct Ideals {
+pub struct Ideals {
     stages: Stages,
     /// Hosts of one leaf may have links of different rates: the stages are known by their hosts.
     known: HashMap<(u32, u32), Vec<Stage>>,
 }
 
 impl Ideals {
-    pub(crate) fn new(fabric: &Fabric) -> Self {
+    /// None is known yet.
+    #[must_use]
+    pub fn new(fabric: &Fabric) -> Self {
         Self { stages: Stages::new(fabric), known: HashMap::new() }
     }
 
     /// Ideal completion time of a flow on the same fabric, in picoseconds.
-    pub(crate) fn fct_ps(
+    pub fn fct_ps(
         &mut self,
         fabric: &Fabric,
         framing: Framing,

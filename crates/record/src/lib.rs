@@ -18,6 +18,7 @@ pub use column::{Column, Values, WORD_LETTERS_MAX};
 pub use error::RecordError;
 pub use events::event_columns;
 pub use flows::{FlowPieces, flow_columns};
+pub use ideals::Ideals;
 pub use pcapng::{write_capture, write_captures};
 pub use ports::{port_columns, queue_columns, window_columns};
 pub use record_file::RecordFile;

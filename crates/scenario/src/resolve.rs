@@ -3,7 +3,7 @@
 use crate::directory::Directory;
 use crate::explicit_paths;
 use crate::hashes::switch_hashes;
-use crate::section::change::{Alteration, Effect};
+use crate::section::change::{self, Alteration, Effect};
 use crate::section::fabric::Built;
 use crate::section::record::Record;
 use crate::section::routing::Weights;
@@ -13,8 +13,8 @@ use crate::workloads::{Workloads, traffic_error};
 use crate::{Files, NamedFile, Scenario, Shape, expected, identity};
 use anabranch_balancers::{Balancing, Build, Descriptor, Settings, explicit, registry};
 use anabranch_fabric::{Change, Fabric, LinkState, What};
-use anabranch_form::FormError;
 use anabranch_form::unit::{Named, Time, Unit};
+use anabranch_form::{Form, FormError, Position, Reader, document};
 use anabranch_plan::{Group, Groups, Weighing};
 use anabranch_sim::{Observe, Queueing, check_switches};
 use anabranch_traffic::{DrawnFlows, Flow, FlowSource, Start, TierLoad, Workload, offered};
@@ -156,6 +156,20 @@ impl Resolved {
     #[must_use]
     pub fn workloads(&self) -> &[Workload] {
         &self.workloads
+    }
+
+    /// Changes of this fabric, from a text with `[[change]]` as scenarios have them.
+    ///
+    /// # Errors
+    /// What is not there, or does not fit.
+    pub fn changes_of(&self, text: &str, source: &str) -> Result<Vec<Change>, FormError> {
+        let position = Position { source: source.into(), line: None };
+        let mut reader = Reader::new(document::parse(text, source, &[])?, position);
+        let mut alterations = Vec::new();
+        let meaning = "What happens to the fabric.";
+        reader.tables("change", &mut alterations, meaning, Alteration::default, change::visit);
+        reader.finish()?;
+        changes(&Directory::of(&self.fabric), &alterations)
     }
 
     /// The flows: the same whenever it is called.

@@ -43,6 +43,8 @@ pub struct Scenario {
     pub record: Record,
     /// Window of the flows that count.
     pub measure: Measure,
+    /// Whether another program sends, so that it may have no traffic of its own.
+    pub(crate) driven: bool,
     pub(crate) end_ps: Option<u64>,
     pub(crate) fabric_origin: Origin,
     pub(crate) stop_origin: Origin,
@@ -56,9 +58,26 @@ impl Scenario {
     /// # Errors
     /// What is wrong first, with its line or override, and the hint.
     pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, FormError> {
+        Self::parse_as(text, file, overrides, false)
+    }
+
+    /// Reads the scenario of a network that another program drives: it need not have traffic.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_driven(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, FormError> {
+        Self::parse_as(text, file, overrides, true)
+    }
+
+    fn parse_as(
+        text: &str,
+        file: &str,
+        overrides: &[(String, String)],
+        driven: bool,
+    ) -> Result<Self, FormError> {
         let document = document::parse(text, file, overrides)?;
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
-        let mut scenario = Self::named(stem.unwrap_or("scenario"));
+        let mut scenario = Self { driven, ..Self::named(stem.unwrap_or("scenario")) };
         let mut reader = Reader::new(document, Position { source: file.into(), line: None });
         scenario.visit(&mut reader);
         reader.finish()?;
@@ -91,6 +110,7 @@ impl Scenario {
             framing: Framing::ETHERNET,
             record: Record::default(),
             measure: Measure::default(),
+            driven: false,
             end_ps: None,
             fabric_origin: Origin::default(),
             stop_origin: Origin::default(),
@@ -147,7 +167,7 @@ impl Scenario {
             Traffic::default,
             traffic::visit,
         );
-        if self.traffic.is_empty() {
+        if self.traffic.is_empty() && !self.driven {
             let hint = "add [[traffic]] with sizes, a load and a duration".to_owned();
             form.refuse("traffic", "missing: nothing would be sent".to_owned(), hint);
         }

@@ -91,7 +91,11 @@ pub fn check<B>(
     Ok(())
 }
 
-fn check_flow(
+/// Refuses a flow, by its number, that cannot be simulated.
+///
+/// # Errors
+/// A flow that contradicts the fabric or the transports.
+pub fn check_flow(
     fabric: &Fabric,
     index: usize,
     flow: &Flow,

@@ -26,6 +26,7 @@ pub(crate) struct Schedule {
     /// Changes that routing learns, at the times when it learns them, ascending.
     reroutes: Vec<Change>,
     next_reroute: usize,
+    routing_delay_ps: u64,
     interval: Periodic,
     sample: Periodic,
     omit_ps: u64,
@@ -47,13 +48,10 @@ impl Periodic {
 
 impl Schedule {
     pub(crate) fn new<B>(settings: &Settings<B>) -> Self {
+        let delay_ps = settings.routing_delay_ps;
         let mut changes = settings.changes.clone();
         changes.sort_by_key(|change| change.at_ps);
-        let reroutes = changes
-            .iter()
-            .filter(|change| !matches!(change.what, What::PortLoss(..) | What::NodeBlackhole(..)))
-            .map(|change| Change { at_ps: change.at_ps.saturating_add(settings.routing_delay_ps), ..*change })
-            .collect();
+        let reroutes = changes.iter().filter_map(|change| learned(change, delay_ps)).collect();
         let sample_ps =
             if settings.observe.queue_ports.is_empty() { 0 } else { settings.observe.queue_sample_ps };
         Self {
@@ -61,10 +59,23 @@ impl Schedule {
             next_change: 0,
             reroutes,
             next_reroute: 0,
+            routing_delay_ps: delay_ps,
             interval: Periodic::new(settings.observe.interval_ps, settings.observe.interval_ps),
             sample: Periodic::new(sample_ps, 0),
             omit_ps: if settings.observe.omit_ps == 0 { NEVER_PS } else { settings.observe.omit_ps },
             cuts_ps: cuts_ps(settings.observe.measure, settings.observe.interval_ps),
+        }
+    }
+
+    /// Adds a change that is not before the last event, after those of the same time.
+    pub(crate) fn add(&mut self, change: Change) {
+        let insert = |changes: &mut Vec<Change>, change: Change| {
+            let place = changes.partition_point(|other| other.at_ps <= change.at_ps);
+            changes.insert(place, change);
+        };
+        insert(&mut self.changes, change);
+        if let Some(learned) = learned(&change, self.routing_delay_ps) {
+            insert(&mut self.reroutes, learned);
         }
     }
 
@@ -117,6 +128,12 @@ impl Schedule {
         periodic.next_ps += periodic.period_ps;
         control
     }
+}
+
+/// A change at the time when routing learns of it; `None` if it never does.
+fn learned(change: &Change, delay_ps: u64) -> Option<Change> {
+    let silent = matches!(change.what, What::PortLoss(..) | What::NodeBlackhole(..));
+    (!silent).then(|| Change { at_ps: change.at_ps.saturating_add(delay_ps), ..*change })
 }
 
 /// Ends of a window at which no interval ends by itself, the first one last.

@@ -8,6 +8,7 @@ mod ends;
 mod entropy;
 mod flow_table;
 mod foresight;
+mod messages;
 mod multipath;
 mod opening;
 mod queue_pairs;
@@ -31,6 +32,7 @@ use anabranch_traffic::FlowSource;
 use counters::Refused;
 use flow_table::{CHUNK_BITS, FlowTable};
 use foresight::Foreseen;
+use messages::Messages;
 use multipath::Multipaths;
 use queue_pairs::Striped;
 use std::collections::HashMap;
@@ -67,6 +69,10 @@ pub(crate) struct Hosts<'a> {
     pub(crate) finished: u64,
     /// Flows that have begun, or will at a time that is known, and may yet finish.
     pub(crate) hopeful: u64,
+    /// The simulation goes on while [`Self::hopeful`] is more than this.
+    pub(crate) hopeful_least: u64,
+    /// Flows that a driver sent.
+    pub(crate) messages: Messages,
     pub(crate) refused: Refused,
     /// Window and rate of each flow that is watched as they were written down last; `None` before the first time.
     watched: HashMap<u32, Option<windows::Stated>>,
@@ -115,6 +121,8 @@ impl<'a> Hosts<'a> {
             begun: 0,
             finished: 0,
             hopeful: 0,
+            hopeful_least: 0,
+            messages: Messages::default(),
             refused: Refused::default(),
             works: Works::new(&settings.works, flows),
             watched: observe.window_flows.iter().map(|&flow| (flow, None)).collect(),

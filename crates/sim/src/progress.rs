@@ -80,6 +80,11 @@ impl Progress {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
+    /// Takes back that the simulation was asked to stop.
+    pub fn resume(&self) {
+        self.cancelled.store(false, Ordering::Relaxed);
+    }
+
     /// Whether it was asked to stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {

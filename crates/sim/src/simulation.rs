@@ -1,22 +1,22 @@
 //! The simulation: takes the earliest event, lets it happen, until the flows are done.
 
+mod change;
+mod driven;
 mod foresight;
 
-use crate::control::{self, Control, Schedule};
+use crate::control::{Control, Schedule};
 use crate::door::HostBalancer;
 use crate::door::SwitchBalancer;
-use crate::flow_record::Fate;
 use crate::forwarding::{Forwarding, Step};
 use crate::headers::Headers;
 use crate::hosts::Hosts;
 use crate::network::{Network, source};
 use crate::pinning::pin;
-use crate::queue::NEVER_PS;
 use crate::timers::Timer;
 use crate::transport::Transport;
 use crate::walk::check_hashes;
 use crate::{Kind, Outcome, PortRecord, Progress, QueueSample, Settings, SimulationError, Totals};
-use anabranch_fabric::{Fabric, LinkState, What};
+use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::Weighing;
 use anabranch_split::picks::mix;
 use anabranch_traffic::FlowSource;
@@ -45,6 +45,8 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     blackholes: Vec<u64>,
     hosts_count: u32,
     events: u64,
+    /// Events until the next look at [`Progress`].
+    until_report: u64,
     interval_start_ps: u64,
     silence: Silence,
     /// Whether there are more packets or connections than caches hold, so that fetching them ahead of time pays.
@@ -113,6 +115,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             blackholes: Vec::new(),
             hosts_count: fabric.hosts(),
             events: 0,
+            until_report: EVENTS_PER_REPORT,
             interval_start_ps: 0,
             silence: Silence::default(),
             crowded: false,
@@ -129,7 +132,12 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
     /// # Errors
     /// Weights after a change that the load balancer cannot hold, and records that the sink of `progress` cannot take.
     pub fn run(&mut self, progress: &Progress) -> Result<(), SimulationError> {
-        let end_ps = self.end_ps.min(self.network.queue.horizon_ps());
+        self.begin(progress)?;
+        self.go_on(self.end_ps.min(self.network.queue.horizon_ps()), progress)
+    }
+
+    /// Sets what happens first.
+    fn begin(&mut self, progress: &Progress) -> Result<(), SimulationError> {
         let switches = self.fabric.nodes().len() as u32 - self.hosts_count;
         for switch in 0..switches {
             self.forwarding.balancer.begin(switch, &mut self.network);
@@ -138,9 +146,14 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             (0..self.hosts_count).for_each(|host| balancer.begin(host, network));
         });
         self.schedule_control();
-        self.hosts.schedule(progress.take_sink(), &mut self.network)?;
-        let mut until_report = EVENTS_PER_REPORT;
-        while self.hosts.hopeful > 0 {
+        self.hosts.schedule(progress.take_sink(), &mut self.network)
+    }
+
+    /// Lets events happen up to `end_ps`, that time included, unless the hosts have less to hope for or `progress` is
+    /// cancelled before.
+    fn go_on(&mut self, end_ps: u64, progress: &Progress) -> Result<(), SimulationError> {
+        let mut until_report = self.until_report;
+        while self.hosts.hopeful > self.hosts.hopeful_least {
             let Some((now_ps, source)) = self.network.queue.first() else { break };
             if now_ps > end_ps {
                 self.network.now_ps = end_ps;
@@ -152,6 +165,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             if until_report == 0 {
                 self.events += EVENTS_PER_REPORT;
                 until_report = EVENTS_PER_REPORT;
+                self.until_report = until_report;
                 self.report(progress);
                 if progress.is_cancelled() {
                     break;
@@ -177,7 +191,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                 self.attend(source);
             }
         }
-        self.events += EVENTS_PER_REPORT - until_report;
+        self.until_report = until_report;
         self.report(progress);
         Ok(())
     }
@@ -219,9 +233,13 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         )
     }
 
+    fn events_so_far(&self) -> u64 {
+        self.events + EVENTS_PER_REPORT - self.until_report
+    }
+
     fn report(&mut self, progress: &Progress) {
         progress.now_ps.store(self.network.now_ps, Ordering::Relaxed);
-        progress.events.store(self.events, Ordering::Relaxed);
+        progress.events.store(self.events_so_far(), Ordering::Relaxed);
         progress.flows_begun.store(self.hosts.begun, Ordering::Relaxed);
         progress.flows_finished.store(self.hosts.finished, Ordering::Relaxed);
         self.ports_reported = progress.offer_ports(&self.port_records, self.ports_reported);
@@ -296,67 +314,6 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                     let backlog_bytes = waiting_bytes + self.network.waiting_at(port);
                     self.queue_samples.push(QueueSample { port, time_ps: now_ps, backlog_bytes });
                 }
-            }
-        }
-        Ok(())
-    }
-
-    fn change(&mut self, what: What) -> Result<(), SimulationError> {
-        self.links.apply(what);
-        let now_ps = self.network.now_ps;
-        if let What::NodeBlackhole(node, fraction) = what {
-            self.blackholes.resize(self.fabric.nodes().len() - self.hosts_count as usize, 0);
-            self.blackholes[(node - self.hosts_count) as usize] = (fraction * (1u64 << 32) as f64) as u64;
-        }
-        let ports = control::ports_changed(self.fabric, what);
-        for &port in &ports {
-            let carries = self.links.port_up(self.fabric, port);
-            let egress = &mut self.network.ports[port as usize];
-            match what {
-                What::PortDown(_) | What::NodeDown(_) if !carries && egress.is_up() => {
-                    let mut lost = egress.go_down(now_ps);
-                    lost.extend(self.network.drain(port));
-                    for id in lost {
-                        self.network.discard(id, Fate::Lost, Some(port));
-                    }
-                    self.network.set_arrival(port, NEVER_PS);
-                }
-                What::PortUp(_) | What::NodeUp(_) if carries => egress.go_up(),
-                What::PortRate(_, rate) => {
-                    if let Some(arrive_ps) = egress.set_rate(now_ps, rate) {
-                        self.network.set_arrival(port, arrive_ps);
-                    }
-                }
-                What::PortLoss(_, loss) => egress.set_loss(loss),
-                What::PortDown(_) | What::PortUp(_) | What::NodeDown(_) | What::NodeUp(_) => {}
-                What::NodeBlackhole(..) => {}
-            }
-        }
-        for &port in &ports {
-            let from = self.fabric.ports()[port as usize].from;
-            if from < self.hosts_count {
-                self.network.time_card(from, port);
-            }
-        }
-        // The switches at both ends of a link see it die.
-        let mut nodes: Vec<u32> = ports
-            .iter()
-            .flat_map(|&port| {
-                let port = &self.fabric.ports()[port as usize];
-                [port.from, port.to]
-            })
-            .collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        for &node in &nodes {
-            self.forwarding.local_change(self.fabric, node, &self.links)?;
-        }
-        for &node in nodes.iter().filter(|&&node| node >= self.hosts_count) {
-            let is_own = |port: &u32| self.fabric.ports()[*port as usize].from == node;
-            let own: Vec<u32> = ports.iter().copied().filter(is_own).collect();
-            if !own.is_empty() {
-                let switch = node - self.hosts_count;
-                self.forwarding.balancer.ports_changed(switch, &own, &mut self.network);
             }
         }
         Ok(())
@@ -442,7 +399,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         let sum = |count: fn(&PortRecord) -> u64| self.port_records.iter().map(count).sum();
         let totals = Totals {
             packet_hops: sum(|record| record.sent_packets),
-            events: self.events,
+            events: self.events_so_far(),
             end_ps: self.network.now_ps,
             flows_finished: self.hosts.finished,
             sent_packets: self.network.sent,

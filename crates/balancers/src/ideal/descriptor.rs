@@ -32,6 +32,10 @@ impl LoadBalancer for Ideal {
         0
     }
 
+    fn reads_flows_to_come(&self) -> bool {
+        true
+    }
+
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         let Task { fabric, flows, settings, .. } = task;
         let flows = spread_exactly(fabric, flows, &settings.balancing.weighing, &settings.changes)?;

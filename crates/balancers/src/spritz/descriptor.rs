@@ -46,7 +46,13 @@ impl LoadBalancer for Parameters {
         let table = table_or(&task, self.descriptor().name, || {
             // Answers go back over the links of what they answer.
             let leaves = |(src, dst)| (fabric.leaf_of(src), fabric.leaf_of(dst));
-            let hosts: BTreeSet<(u32, u32)> = task.flows.pass().map(|flow| (flow.src, flow.dst)).collect();
+            let mut hosts: BTreeSet<(u32, u32)> =
+                task.flows.pass().map(|flow| (flow.src, flow.dst)).collect();
+            if task.driver.is_some() {
+                // It may send between any two.
+                let all = 0..fabric.hosts();
+                hosts.extend(all.clone().flat_map(|src| all.clone().map(move |dst| (src, dst))));
+            }
             PathTable::with_detours(fabric, hosts.into_iter().map(leaves).filter(|(from, to)| from != to))
         })?;
         task.run(

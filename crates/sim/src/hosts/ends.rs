@@ -24,6 +24,7 @@ impl Hosts<'_> {
         record.fct_ps = network.now_ps - record.start_ps;
         self.finished += 1;
         self.hopeful -= 1;
+        self.note_end(flow, true, network.now_ps);
         self.start_waiting(flow, network);
     }
 
@@ -37,11 +38,13 @@ impl Hosts<'_> {
         if std::mem::replace(&mut connection.message.ended, true) {
             return;
         }
-        if !connection.message.delivered {
+        let message = connection.message;
+        if !message.delivered {
             // Datagrams, of which some are lost: nobody sends them again.
             self.hopeful -= 1;
+            self.note_end(message.flow, false, network.now_ps);
         }
-        let message = connection.message;
+        let Some(connection) = self.connections.get(name) else { return };
         let transport = &self.transports[usize::from(connection.transport)];
         let record = self.flows.record(message.flow);
         self.refused.not_ready += u64::from(connection.write_counters(transport, record));

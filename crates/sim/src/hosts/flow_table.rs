@@ -126,6 +126,28 @@ impl<'a> FlowTable<'a> {
         Ok((first..).zip(loaded).filter_map(starts))
     }
 
+    /// Adds a flow behind all others, which are loaded, and returns its number. Where it begins a chunk, releases others of
+    /// which most flows have ended.
+    ///
+    /// # Errors
+    /// Records that the sink cannot take.
+    pub(super) fn append(&mut self, flow: Flow) -> Result<u32, SimulationError> {
+        debug_assert_eq!(self.left(), 0, "all flows are loaded");
+        let number = self.loaded;
+        if number & ((1 << self.chunk_bits) - 1) == 0 {
+            self.release()?;
+            self.chunks.push_back(Some(Chunk::new(Vec::with_capacity(1 << self.chunk_bits))));
+        }
+        let chunk = self.chunks.back_mut().and_then(Option::as_mut).expect("the last chunk has room");
+        chunk.flows.push(flow);
+        chunk.records.push(FlowRecord::blank());
+        chunk.is_open.push(true);
+        chunk.open += 1;
+        self.loaded += 1;
+        self.total += 1;
+        Ok(number as u32)
+    }
+
     /// Position of a flow: its chunk among those that are loaded, and its place there.
     #[inline(always)]
     fn position(&self, flow: u32) -> (usize, usize) {

@@ -27,6 +27,7 @@ run.flows.filter(run.flows["size_bytes"] < 100_000)["slowdown"].mean()
 
 SECTIONS = {
     "Simulate": ("Scenario", "run", "open", "Run", "interference", "Interference"),
+    "Drive": ("Network", "Done", "NetworkResults"),
     "Studies": ("compare", "Comparison", "Study", "sweep", "StudyOutcome"),
     "Load balancers": ("schemes", "LoadBalancer", "Scheme", "Environment"),
     "Split": ("Splitter", "techniques", "Technique", "Weight"),

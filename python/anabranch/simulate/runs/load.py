@@ -33,9 +33,14 @@ UNNAMED = "scenario"
 
 
 def load(
-    source: str | Path | Mapping[str, Any], overrides: Mapping[str, Any] | Iterable[tuple[str, str]] = ()
+    source: str | Path | Mapping[str, Any],
+    overrides: Mapping[str, Any] | Iterable[tuple[str, str]] = (),
+    *,
+    driven: bool = False,
 ) -> Scenario:
     """Loads the scenario of a file or a mapping, with keys changed: a mapping of Python values, or pairs of texts.
+
+    One that is `driven` need not have traffic: another program sends.
 
     Raises:
         AnabranchError: the file, a key or a value is not as it must be; the message says where and what would work.
@@ -53,8 +58,8 @@ def load(
             )
     if isinstance(source, Mapping):
         text, file = text_of(source)
-        return Scenario(text, file, pairs, lines=False)
-    return Scenario(read_text(source), str(source), pairs)
+        return Scenario(text, file, pairs, lines=False, driven=driven)
+    return Scenario(read_text(source), str(source), pairs, driven=driven)
 
 
 def text_of(scenario: Mapping[str, Any]) -> tuple[str, str]:
