@@ -59,6 +59,9 @@ fn main() -> Result<(), PlanError> {
     Ok(())
 }
 
+/// Longest time that all updates may take.
+const DEADLINE: Duration = Duration::from_secs(600);
+
 /// Picks a second of processor time, one thread for each of `groups`, summed.
 fn rate(groups: &[&Group], keys: &[u64], batches: bool) -> f64 {
     let done = AtomicBool::new(false);
@@ -125,7 +128,10 @@ fn visible(technique: &str, keys: &[u64]) -> Result<Vec<u64>, PlanError> {
             group.update(&next)?;
             let at = loop {
                 match seen[member].load(Ordering::Relaxed) {
-                    0 => thread::yield_now(),
+                    0 => {
+                        assert!(began.elapsed() < DEADLINE, "an update is not seen");
+                        thread::yield_now();
+                    }
                     at => break at,
                 }
             };

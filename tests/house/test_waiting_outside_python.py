@@ -16,11 +16,16 @@ ROOT = Path(__file__).resolve().parents[2]
 RUST = ("crates", "ebpf", "fuzz", "bench")
 # Calls that block, of a file, and what ends them.
 EXCUSED = {
+    ("bench/benches/threads.rs", "thread.join()"): "it has been asked to end",
     ("crates/balancers/tests/it/engine/determinism.rs", "thread.join()"): "a simulation",
     ("crates/kernel/src/grace.rs", "waiting.join()"): "one call of the kernel, some 10 ms",
     ("crates/kernel/src/probe.rs", "join()"): "questions to the kernel, which does not wait",
     ("crates/kernel/tests/it/objects.rs", "status()"): "a compiler, asked for by hand",
     ("crates/kernel/tests/it/pinned.rs", "looks.join()"): "it looks at the deadline",
+    ("crates/network/src/simulation_thread.rs", "loop"): "its caller is asked every 50 ms whether it goes on",
+    ("crates/network/src/simulation_thread.rs", "reports.recv()"): "the engine's beginning, or its error",
+    ("crates/network/src/simulation_thread.rs", "steps.recv()"): "the driver's next step, or that there is no driver",
+    ("crates/network/src/simulation_thread.rs", "thread.join()"): "it has been asked to end",
     ("crates/record/src/whole_file.rs", "status()"): "mkfifo",
     ("crates/record/src/whole_file.rs", "reader.join()"): "the writer has closed",
     ("crates/record/tests/attack/campaign.rs", "join()"): "a scenario that is made smaller, by 600 trials at most",
@@ -31,6 +36,14 @@ EXCUSED = {
     ),
     ("crates/record/tests/it/captures/tshark.rs", "child.wait_with_output()"): "timeout(1)",
     ("crates/record/tests/it/captures/tshark.rs", "feeding.join()"): "its reader has ended",
+    ("crates/split/examples/per_packet.rs", "changes.join()"): "it has been asked to end",
+    ("crates/split/examples/udp_load_balancer.rs", "while !self.stopped.load(Ordering::Relaxed)"): (
+        "it forwards until it is stopped"
+    ),
+    ("crates/split/tests/it/examples.rs", "thread.join()"): "it has been asked to end",
+    ("crates/split/tests/it/threads/interleavings.rs", "thread.join()"): "loom, which finds threads that never end",
+    ("crates/split/tests/it/threads/interleavings.rs", "update.join()"): "the same",
+    ("crates/split/tests/it/threads/interleavings.rs", "updates.join()"): "the same",
     ("tests/limit.sh", 'wait "$command"'): "the watchdog",
     ("tests/limit.sh", 'wait "$watchdog"'): "it has been ended",
 }

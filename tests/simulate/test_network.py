@@ -347,7 +347,7 @@ def test_a_second_thread_is_refused_while_time_passes() -> None:
 
     def callback(*_: object) -> None:
         # Between two steps the network is free: another thread may send.
-        other = threading.Thread(target=lambda: refused.append(str(network.send(0, 1, 1000))))
+        other = threading.Thread(target=lambda: refused.append(str(network.send(0, 1, 1000))), daemon=True)
         other.start()
         other.join(60)
 

@@ -26,19 +26,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         weights.push(weight.to_string());
     }
     let balancer = LoadBalancer::bind(&listen, backends, &weights)?;
+    say(&format!("listening at {}", balancer.address()));
     thread::scope(|scope| {
         (0..2).for_each(|_| drop(scope.spawn(|| balancer.forward())));
         for line in stdin().lines().map_while(Result::ok) {
             if let Err(error) = balancer.change(&line) {
-                #[expect(clippy::print_stderr, reason = "an example says what was wrong")]
-                {
-                    eprintln!("{error}");
-                }
+                say(&error.to_string());
             }
         }
         balancer.stop();
     });
     Ok(())
+}
+
+#[expect(clippy::print_stderr, reason = "a program says where it listens, and what was wrong")]
+fn say(text: &str) {
+    eprintln!("{text}");
 }
 
 /// Socket, group and backends; a backend's place is its member number.

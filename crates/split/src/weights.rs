@@ -31,7 +31,7 @@ impl PlanError {
 pub struct Weights(Vec<u64>);
 
 impl Weights {
-    /// Takes integers; at least one must be positive, at most [`MEMBERS_MAX`], their sum at most 2^53.
+    /// Takes integers; at least one must be positive, at most 1024 of them, their sum at most 2^53.
     ///
     /// # Errors
     /// Refuses an empty list, too many weights, only zeros, and too large a sum.

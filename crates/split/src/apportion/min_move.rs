@@ -4,7 +4,7 @@
 //! slots: the total variation distance between the two tables, which is a lower bound for any table of this size. The
 //! table depends on its history; replicas that must agree without one use rendezvous instead.
 //!
-//! Every pass over the slots is by [`ranks`], with neighbours far apart: the slots that a member wins or loses are
+//! Every pass over the slots is by `ranks`, with neighbours far apart: the slots that a member wins or loses are
 //! evenly spread over the table, before and after any change, so that runs of consecutive hashes (sequential ports
 //! under a linear hash) split evenly too.
 

@@ -2,7 +2,7 @@
 //!
 //! A technique is what people name (`maglev`, `valo`, `deficit`): a rule from weights to a plan ([`crate::apportion`])
 //! and a pick over that plan ([`crate::picks`]). [`TECHNIQUES`] lists every one; nothing else does. Those that keep
-//! nothing of the flows are values that never change ([`Stateless`]); the others have state of their own ([`Stateful`]).
+//! nothing of the flows are values that never change (`Stateless`); the others have state of their own (`Stateful`).
 //! [`crate::Group`] is what runs either.
 
 mod byte_deficit;

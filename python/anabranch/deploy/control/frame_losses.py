@@ -42,7 +42,7 @@ class _Frame:
 class _Direction:
     """What is known of the frames of one port."""
 
-    under_way: deque[_Frame] = field(default_factory=deque)
+    pending: deque[_Frame] = field(default_factory=deque)
     score: float = 0.0
     """The sum of the test that is under way: for a loss, or for its end."""
     is_losing: bool = False
@@ -80,18 +80,18 @@ class FrameLosses:
 
     def sent(self, port: int, sequence: int, now_s: float) -> None:
         """Takes that a frame was sent to a port that can hear it."""
-        self._directions.setdefault(port, _Direction()).under_way.append(_Frame(sequence, now_s))
+        self._directions.setdefault(port, _Direction()).pending.append(_Frame(sequence, now_s))
 
     def arrived(self, port: int, sequence: int) -> None:
         """Takes that a frame of a port was heard, wherever."""
         direction = self._directions.get(port)
-        for frame in direction.under_way if direction else ():
+        for frame in direction.pending if direction else ():
             frame.arrived |= frame.sequence == sequence
 
     def settle(self, now_s: float) -> None:
         """Takes for lost what should have arrived by now."""
         for direction in self._directions.values():
-            frames = direction.under_way
+            frames = direction.pending
             while frames and (frames[0].arrived or now_s - frames[0].sent_s >= self._late_s):
                 direction.take(not frames.popleft().arrived)
 
