@@ -367,3 +367,12 @@ def test_the_example_serves_all_requests() -> None:
 def test_the_page_shows_the_example() -> None:
     page = EXAMPLE.parents[1] / "docs" / "network.md"
     assert f"```python\n{EXAMPLE.read_text()}```" in page.read_text()
+
+
+def test_the_benchmark_measures_every_call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    benchmark = EXAMPLE.parents[1] / "bench" / "network.py"
+    monkeypatch.setattr("sys.argv", [str(benchmark), "500"])
+    runpy.run_path(str(benchmark), run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert all(" 500 messages " in line and line.endswith("M/s") for line in lines)
