@@ -218,6 +218,8 @@ def test_options_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     for arguments, problem in (
         ((str(file), "--once", "--record", str(recording)), "only for a controller that follows"),
         ((str(file), "--replay", str(recording)), "the recording has its fabric file"),
+        (("--replay", str(recording), "--timeout", "3"), "timeout: 3: only --once and --dry-run wait; give one of"),
+        ((str(file), "--timeout", "3"), "timeout: 3: only --once and --dry-run wait; give one of them"),
         ((), "FABRIC.toml: missing; give the fabric file"),
         ((str(file), "--record", str(recording)), f"{recording}: record: File exists; give the name of a new file"),
     ):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from anabranch.deploy.service.unit import Service
 
 STATUS_NOT_AS_PLANNED = 1
+TIMEOUT_S = 10.0
 MISSING = "FABRIC.toml: missing; give the fabric file, or --replay with a recording"
 
 
@@ -37,11 +38,13 @@ def control(
         bool, typer.Option("--dry-run", help="Print what would change, change nothing, and exit.")
     ] = False,
     timeout: Annotated[
-        float,
+        float | None,
         typer.Option(
-            metavar="SECONDS", min=0.1, help="The time that --once and --dry-run wait for switches, in seconds."
+            metavar="SECONDS",
+            min=0.1,
+            help=f"The time that --once and --dry-run wait for switches, in seconds. Default: {TIMEOUT_S:g}.",
         ),
-    ] = 10.0,
+    ] = None,
     as_wired: Annotated[
         bool,
         typer.Option(
@@ -71,6 +74,8 @@ def control(
     its plan, with --once also if a cable leads elsewhere than the file says. With --replay it is 1 if a plan is not as
     recorded.
     """
+    if timeout is not None and not (once or dry_run):
+        raise AnabranchError(f"timeout: {timeout:g}: only --once and --dry-run wait; give one of them, or leave it out")
     if replay is not None:
         if file is not None or once or dry_run or as_wired or record is not None:
             raise AnabranchError(f"replay: {replay}: the recording has its fabric file; leave out all else but --json")
@@ -115,7 +120,7 @@ def control(
     warnings = exposures(fabric)
     for exposure in warnings:
         typer.echo(f"warning: {exposure}", err=True)
-    snapshot, lines = asyncio.run(reconcile(fabric, timeout, commits=not dry_run, as_wired=as_wired))
+    snapshot, lines = asyncio.run(reconcile(fabric, timeout or TIMEOUT_S, commits=not dry_run, as_wired=as_wired))
     if json is not None:
         from anabranch.deploy.control.pages import status
         from anabranch.files.terminal.json_document import write_json
@@ -144,7 +149,7 @@ def service(given: Mapping[str, Any]) -> Service:
     from anabranch.deploy.service.needs import INTERNET, Needs
     from anabranch.deploy.service.unit import Service
 
-    unfit = [name for name in ("once", "dry_run", "record", "replay", "json") if given[name]]
+    unfit = [name for name in ("once", "dry_run", "timeout", "record", "replay", "json") if given[name]]
     if unfit:
         raise AnabranchError(f"{unfit[0].replace('_', '-')}: not for a service; leave it out")
     if given["file"] is None:
