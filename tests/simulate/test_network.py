@@ -179,8 +179,10 @@ def test_a_message_after_another_is_the_flow_that_waits_for_it() -> None:
 
 
 def test_a_change_on_the_way_is_that_of_a_scenario(tmp_path: Path) -> None:
-    expected = ran(scenario_of(tmp_path, change=[CHANGE]))
-    scenario = scenario_of(tmp_path)
+    late = {"delay": "40 us"}
+    expected = ran(scenario_of(tmp_path, change=[CHANGE], routing=late))
+    assert not expected["fct_ns"].equals(ran(scenario_of(tmp_path, change=[CHANGE]))["fct_ns"])
+    scenario = scenario_of(tmp_path, routing=late)
     network = ab.Network(scenario, background=False)
     src, dst, size, at = columns(scenario)
     network.send_many(src, dst, size, at=at)
@@ -354,6 +356,18 @@ def test_a_second_thread_is_refused_while_time_passes() -> None:
     network.send(0, 1, 1000, on_done=callback)
     network.run_until(1_000_000_000)
     assert refused == ["1"]
+
+
+def test_what_happens_at_a_time_is_left_for_after_it() -> None:
+    def at(time_ps: int) -> ab.Network:
+        network = ab.Network({"fabric": LEAF_SPINE})
+        network.send(0, 5, 1000)
+        network.run_until(time_ps)
+        return network
+
+    ((_, end_ps, _),) = at(1_000_000_000).done()
+    assert len(at(end_ps).done()) == 0
+    assert len(at(end_ps + 1).done()) == 1
 
 
 def test_the_example_serves_all_requests() -> None:
