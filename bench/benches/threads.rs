@@ -118,8 +118,7 @@ fn visible(technique: &str, keys: &[u64]) -> Result<Vec<u64>, PlanError> {
                 }
             });
         }
-        let mut times = Vec::new();
-        for number in 1..=UPDATES {
+        let update = |number: usize| {
             thread::sleep(Duration::from_millis(2));
             let member = number % MEMBERS;
             let next = only(member)?;
@@ -128,17 +127,21 @@ fn visible(technique: &str, keys: &[u64]) -> Result<Vec<u64>, PlanError> {
             group.update(&next)?;
             let at = loop {
                 match seen[member].load(Ordering::Relaxed) {
-                    0 => {
-                        assert!(began.elapsed() < DEADLINE, "an update is not seen");
-                        thread::yield_now();
+                    0 if began.elapsed() > DEADLINE => {
+                        return Err(PlanError::new(
+                            "an update is not seen".to_owned(),
+                            "look at `Group::update`",
+                        ));
                     }
+                    0 => thread::yield_now(),
                     at => break at,
                 }
             };
-            times.push(at - called);
-        }
+            Ok(at - called)
+        };
+        let times = (1..=UPDATES).map(update).collect();
         done.store(true, Ordering::Relaxed);
-        Ok(times)
+        times
     })
 }
 

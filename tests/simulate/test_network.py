@@ -206,6 +206,18 @@ def test_traffic_of_the_scenario_runs_beside() -> None:
     assert flows["fct_ns"][: alone.height].sum() > alone["fct_ns"].sum()
 
 
+def test_flows_that_a_run_reads_little_by_little_are_before_the_messages() -> None:
+    traffic = [{"sizes": "2 KB", "load": 0.3, "duration": "20 ms"}]
+    alone = ran(load({"fabric": LEAF_SPINE, "traffic": traffic}))
+    network = ab.Network({"fabric": LEAF_SPINE, "traffic": traffic})
+    # It begins when all others have ended.
+    assert network.send(0, 5, 1000, at=30_000_000_000) == alone.height > 10_000
+    network.run_until(40_000_000_000)
+    flows = network.results().flows
+    assert flows["fct_ns"][: alone.height].equals(alone["fct_ns"])
+    assert flows["finished"].all()
+
+
 def test_no_message_ends_before_its_ideal_time_or_the_next_event() -> None:
     network = ab.Network({"fabric": LEAF_SPINE})
     random = np.random.default_rng(3)

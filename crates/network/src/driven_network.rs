@@ -277,10 +277,7 @@ impl DrivenNetwork {
         let most = horizon_ps(self.resolved.fabric());
         let last_ps = || self.now_ps().max(self.last_start_ps).saturating_add(GRACE_PS).min(most);
         let time_ps = time_ps.unwrap_or_else(last_ps);
-        if self.open() == 0 {
-            return self.run_until(time_ps, goes_on);
-        }
-        if time_ps < self.now_ps() || time_ps > most {
+        if self.open() == 0 || time_ps < self.now_ps() || time_ps > most {
             return self.run_until(time_ps, goes_on);
         }
         self.step(Until::MessageEnd, time_ps, goes_on)

@@ -1,7 +1,7 @@
 //! Networks that Python drives.
 
 use crate::error::{AnabranchError, scenario as refused, simulation as impossible};
-use crate::simulation::{Run, Scenario};
+use crate::simulation::{Run, Scenario, placed};
 use anabranch_network::{DrivenNetwork, Message, MessageEnd};
 use anabranch_sim::SimulationError;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -122,7 +122,9 @@ impl Network {
     /// Changes as a text with `[[change]]`.
     fn change(&self, text: &str) -> PyResult<()> {
         let mut network = self.lock()?;
-        let changes = network.resolved().changes_of(text, "change").map_err(refused)?;
+        // Nobody has seen the text, hence no line of it.
+        let changes = network.resolved().changes_of(text, "change");
+        let changes = changes.map_err(|error| refused(placed(error, false)))?;
         network.change(&changes).map_err(impossible)
     }
 

@@ -65,7 +65,7 @@ impl Scenario {
 }
 
 /// An error without its line, unless the text has lines that its author knows.
-fn placed(error: FormError, lines: bool) -> FormError {
+pub(crate) fn placed(error: FormError, lines: bool) -> FormError {
     let line = error.position.line.filter(|_| lines);
     FormError { position: Position { line, ..error.position }, ..error }
 }

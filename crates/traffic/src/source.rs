@@ -203,8 +203,12 @@ impl Source {
     }
 }
 
-/// Whether input begins with text: captures begin with bytes that are none.
+/// Whether input begins with text, which may be cut within a letter: captures begin with bytes that are none.
 fn is_text(begin: &[u8]) -> bool {
-    let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
-    !begin.is_empty() && begin.iter().all(|byte| (b' '..=b'~').contains(byte) || b"\n\r\t".contains(byte))
+    let text = match std::str::from_utf8(begin) {
+        Err(error) if error.error_len().is_some() => return false,
+        Err(error) => String::from_utf8_lossy(&begin[..error.valid_up_to()]),
+        Ok(text) => text.into(),
+    };
+    !text.is_empty() && text.chars().all(|letter| !letter.is_control() || "\n\r\t".contains(letter))
 }

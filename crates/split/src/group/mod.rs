@@ -149,7 +149,8 @@ impl Group {
         self.update_with(|_| Ok(members.clone()))
     }
 
-    /// Plans anew for the members that `change` makes of the present ones. No other update comes between the two.
+    /// Plans anew for the members that `change` makes of the present ones. No other update comes between the two;
+    /// `change` must not call the group, which is locked meanwhile.
     ///
     /// # Errors
     /// Those of `change` and of [`Self::update`]: the old plan stands.

@@ -320,7 +320,11 @@ fn lengths_that_cannot_be() {
 #[test]
 fn input_without_a_name_is_a_flow_list_if_it_begins_with_text() {
     let header = b"src,dst,proto,sport,dport\n10.0.0.1,10.0.0.2,udp,1,2\n";
-    for given in [header.to_vec(), gzip(header), zstd(header), [&b"\xef\xbb\xbf"[..], header].concat()] {
+    // The end of what is looked at is within the last letter of this one.
+    let foreign = ["#", &"\u{e9}".repeat(20), "\n"].concat();
+    let marked = [&b"\xef\xbb\xbf"[..], header].concat();
+    for given in [header.to_vec(), gzip(header), zstd(header), marked, [foreign.as_bytes(), header].concat()]
+    {
         let mut records = Vec::new();
         let mut source = stream(&given).unwrap();
         assert!(source.next_batch(&mut records, 8).unwrap());
