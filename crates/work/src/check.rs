@@ -2,7 +2,7 @@
 
 use crate::execution::{Effect, Execution};
 use crate::{Act, Graph, NodeId, WorkError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 impl Graph {
     /// Refuses a graph that cannot come to its end.
@@ -11,9 +11,13 @@ impl Graph {
     /// The first node at fault, with its place and a hint.
     pub fn check(&self) -> Result<(), WorkError> {
         self.check_ranks()?;
+        let (execution, _) = self.executed(|_| false);
+        if execution.left() == 0 && execution.stuck() == (None, None) {
+            return Ok(());
+        }
         self.check_circles()?;
         self.check_matches()?;
-        self.check_end()
+        Err(self.unended(&execution))
     }
 
     /// Peers are ranks of the graph, messages have bytes.
@@ -84,15 +88,13 @@ impl Graph {
     /// Refuses messages without a receive and receives without a message at ranks without wildcards.
     fn check_matches(&self) -> Result<(), WorkError> {
         let mut wild = vec![false; self.ranks() as usize];
-        for (index, node) in (0..).zip(self.nodes()) {
-            if matches!(node.act, Act::Recv { from: None, .. } | Act::Recv { tag: None, .. }) {
-                wild[self.rank_of(index) as usize] = true;
-            }
+        for rank in 0..self.ranks() {
+            wild[rank as usize] = self.nodes_of(rank).any(|node| self.is_wildcard(node));
         }
         // By receiver, sender, tag and step: receives less sends, and the last of either.
         let mut balance: BTreeMap<_, (i64, NodeId, NodeId)> = BTreeMap::new();
         for rank in 0..self.ranks() {
-            for index in self.nodes_of(rank) {
+            for index in self.nodes_of(rank).filter(|&index| self.partner(index).is_none()) {
                 let step = self.step_of(index);
                 match self.node(index).act {
                     Act::Send { to, tag, .. } if !wild[to as usize] => {
@@ -132,23 +134,22 @@ impl Graph {
         )
     }
 
-    /// Executed without time, everything ends.
-    fn check_end(&self) -> Result<(), WorkError> {
-        let execution = self.executed(|_| false).0;
-        let (recv, send) = execution.stuck();
-        if let Some(recv) = recv {
-            return Err(WorkError::new(
-                self.position(recv),
-                "this receive waits forever: no message that it could take is sent before it",
-                "check sources, tags and dependencies of both ranks",
-            ));
+    /// Error of an execution that has not come to its end though dependencies have no circle and messages match.
+    fn unended(&self, execution: &Execution<&Self>) -> WorkError {
+        match execution.stuck() {
+            (None, Some(send)) => {
+                let hint = "add a `recv` with its source and tag, or leave the send out";
+                WorkError::new(self.position(send), "nobody receives this message", hint)
+            }
+            (recv, _) => {
+                debug_assert!(recv.is_some(), "without circles and waiting receives, all has ended");
+                WorkError::new(
+                    self.position(recv.unwrap_or(0)),
+                    "this receive waits forever: no message that it could take is sent before it",
+                    "check sources, tags and dependencies of both ranks",
+                )
+            }
         }
-        if let Some(send) = send {
-            let hint = "add a `recv` with its source and tag, or leave the send out";
-            return Err(WorkError::new(self.position(send), "nobody receives this message", hint));
-        }
-        debug_assert!(execution.left() == 0, "without circles and waiting receives, all has ended");
-        Ok(())
     }
 
     /// Refuses a graph that has passed [`Self::check`] if it cannot end where messages for which `waits` says so are carried
@@ -157,7 +158,7 @@ impl Graph {
     /// # Errors
     /// The first message that waits forever, with its place and a hint.
     pub fn check_posted(&self, waits: impl Fn(NodeId) -> bool, rule: &str) -> Result<(), WorkError> {
-        let Some(&send) = self.executed(waits).1.first() else { return Ok(()) };
+        let Some(&send) = self.executed(waits).1.iter().min() else { return Ok(()) };
         Err(WorkError::new(
             self.position(send),
             format!("this message waits forever {rule}: its receive begins only when it has been delivered"),
@@ -165,18 +166,22 @@ impl Graph {
         ))
     }
 
-    /// The graph executed without time, and the messages that still wait for their receive.
+    /// The graph executed without time, and the messages that still wait for their receive. What was made possible last
+    /// comes first, so that a graph of a thousand ranks is gone through along its chains and not all over memory; but where
+    /// a receive takes messages of any source or tag, the first that was sent comes first.
     fn executed(&self, waits: impl Fn(NodeId) -> bool) -> (Execution<&Self>, Vec<NodeId>) {
+        let in_order = (0..self.nodes().len() as u32).any(|node| self.is_wildcard(node));
         let mut execution = Execution::new(self);
-        let (mut effects, mut waiting) = (Vec::new(), Vec::new());
-        execution.begin(0, &mut effects);
-        let mut next = 0;
+        let (mut effects, mut new, mut waiting) = (VecDeque::new(), Vec::new(), Vec::new());
+        execution.begin(0, &mut new);
         loop {
-            let Some(&effect) = effects.get(next) else {
+            effects.extend(new.drain(..));
+            let effect = if in_order { effects.pop_front() } else { effects.pop_back() };
+            let Some(effect) = effect else {
                 let before = waiting.len();
                 waiting.retain(|&send| {
                     let accepted = execution.accept(send);
-                    effects.extend(accepted.then_some(Effect::Carry(send)));
+                    new.extend(accepted.then_some(Effect::Carry(send)));
                     !accepted
                 });
                 if waiting.len() == before {
@@ -184,15 +189,10 @@ impl Graph {
                 }
                 continue;
             };
-            next += 1;
             match effect {
                 Effect::Carry(send) if waits(send) && !execution.accept(send) => waiting.push(send),
-                Effect::Carry(send) => execution.delivered(send, 0, &mut effects),
-                Effect::Time(node, _) => execution.elapsed(node, 0, &mut effects),
-            }
-            if next == 1 << 16 {
-                effects.drain(..next);
-                next = 0;
+                Effect::Carry(send) => execution.delivered(send, 0, &mut new),
+                Effect::Time(node, _) => execution.elapsed(node, 0, &mut new),
             }
         }
     }

@@ -1,15 +1,13 @@
 //! Execution of a graph: dependencies counted down, messages matched, processors serial. It knows no network and no
 //! clock of its own: whoever runs it says when computing has ended and when messages are delivered.
 
+use crate::graph::NONE;
 use crate::mailbox::Mailbox;
 use crate::{Act, Graph, NodeId};
 use std::collections::{HashMap, VecDeque};
 
 /// Time of what has not happened.
 pub const NEVER_PS: u64 = u64::MAX;
-
-/// No node.
-const NONE: NodeId = u32::MAX;
 
 /// Task of the surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +126,9 @@ impl<G: AsRef<Graph>> Execution<G> {
     pub fn accept(&mut self, send: NodeId) -> bool {
         let graph = self.graph.as_ref();
         let Act::Send { to, tag, .. } = graph.node(send).act else { return false };
+        if let Some(recv) = graph.partner(send) {
+            return self.is_waiting(recv);
+        }
         if self.accepted.contains_key(&send) {
             return true;
         }
@@ -165,8 +166,21 @@ impl<G: AsRef<Graph>> Execution<G> {
 
     /// A receive that waits in vain and a message that nobody has received, of the first rank that has either.
     pub(crate) fn stuck(&self) -> (Option<NodeId>, Option<NodeId>) {
+        let of_rank = |(rank, mailbox): (u32, &Mailbox)| {
+            let (recv, send) = mailbox.left();
+            let mut nodes = self.graph().nodes_of(rank);
+            let with_partner =
+                nodes.find(|&node| self.graph().partner(node).is_some() && self.is_waiting(node));
+            (recv.into_iter().chain(with_partner).min(), send)
+        };
         let found = |left: &(Option<NodeId>, Option<NodeId>)| left.0.is_some() || left.1.is_some();
-        self.mailboxes.iter().map(Mailbox::left).find(found).unwrap_or((None, None))
+        (0..).zip(&self.mailboxes).map(of_rank).find(found).unwrap_or((None, None))
+    }
+
+    /// Whether a node has started and not ended.
+    fn is_waiting(&self, node: NodeId) -> bool {
+        let times = self.times[node as usize];
+        times.start_ps != NEVER_PS && times.end_ps == NEVER_PS
     }
 
     fn processor_of(&self, node: NodeId) -> usize {
@@ -207,9 +221,15 @@ impl<G: AsRef<Graph>> Execution<G> {
                 }
                 Act::Recv { from, tag, .. } => {
                     self.start(node, now_ps);
-                    let rank = self.graph().rank_of(node) as usize;
-                    let step = self.graph().step_of(node);
-                    if self.mailboxes[rank].post((from, tag, step), node).is_some() {
+                    let has_come = match self.graph().partner(node) {
+                        Some(send) => self.times[send as usize].end_ps != NEVER_PS,
+                        None => {
+                            let rank = self.graph().rank_of(node) as usize;
+                            let step = self.graph().step_of(node);
+                            self.mailboxes[rank].post((from, tag, step), node).is_some()
+                        }
+                    };
+                    if has_come {
                         self.end(node, now_ps);
                     }
                 }
@@ -234,16 +254,20 @@ impl<G: AsRef<Graph>> Execution<G> {
     }
 
     fn arrive(&mut self, send: NodeId, now_ps: u64) {
-        let graph = self.graph();
-        if let Act::Send { to, tag, .. } = graph.node(send).act {
-            let label = (graph.rank_of(send), tag, graph.step_of(send));
-            let accepted = self.accepted.remove(&send);
-            let recv = accepted.or_else(|| self.mailboxes[to as usize].arrive(label, send));
-            self.end(send, now_ps);
-            if let Some(recv) = recv {
-                self.cause[recv as usize] = send;
-                self.end(recv, now_ps);
+        let graph = self.graph.as_ref();
+        let Act::Send { to, tag, .. } = graph.node(send).act else { return };
+        let recv = match graph.partner(send) {
+            Some(recv) => Some(recv).filter(|&recv| self.is_waiting(recv)),
+            None => {
+                let label = (graph.rank_of(send), tag, graph.step_of(send));
+                let accepted = self.accepted.remove(&send);
+                accepted.or_else(|| self.mailboxes[to as usize].arrive(label, send))
             }
+        };
+        self.end(send, now_ps);
+        if let Some(recv) = recv {
+            self.cause[recv as usize] = send;
+            self.end(recv, now_ps);
         }
     }
 

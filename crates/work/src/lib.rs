@@ -5,6 +5,7 @@
 
 mod accelerator;
 pub mod aicb;
+mod builder;
 mod chains;
 pub mod chakra;
 mod check;
@@ -22,13 +23,15 @@ pub mod msccl;
 mod node;
 pub mod read;
 mod rendezvous;
+mod repeated;
 mod requests;
 pub mod training;
 mod work_error;
 
 pub use accelerator::Accelerator;
+pub use builder::Builder;
 pub use execution::{Effect, Execution, NEVER_PS, NodeTimes};
-pub use graph::{Builder, Graph, Part};
+pub use graph::{Graph, Part};
 pub use node::{Act, Node, NodeId};
 pub use rendezvous::{CONTROL_BYTES, Rendezvous};
 pub use requests::Request;

@@ -3,7 +3,7 @@
 //! A rank that is to receive says so, and the sender waits for that. Both are nodes like any other, so that every transport
 //! carries them, and results show what they cost.
 
-use crate::graph::Builder;
+use crate::builder::Builder;
 use crate::{Act, Graph, Node, NodeId, WorkError};
 use std::collections::BTreeMap;
 
@@ -137,6 +137,7 @@ impl Graph {
                 builder.irequires(first[after as usize], before);
             }
         }
+        builder.pairs = self.pairs().collect();
         builder.requests = self.requests().to_vec();
         Ok(builder.finish())
     }

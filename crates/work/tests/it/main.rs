@@ -8,6 +8,7 @@ mod collectives;
 mod damage;
 mod golden;
 mod inference;
+mod messages;
 mod readers;
 mod rendezvous;
 mod training;
