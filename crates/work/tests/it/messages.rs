@@ -69,3 +69,30 @@ fn partners_that_wait_for_each_other_are_refused() {
     assert_eq!(error.position, "circle: rank 0, node 1");
     assert!(error.problem.contains("this receive waits forever"), "{}", error.problem);
 }
+
+/// Both ranks send before they receive: it ends where messages go at once alone.
+#[test]
+fn partners_wait_for_their_receive_where_that_is_asked_for() {
+    let mut builder = Builder::new("unsafe", 2).unwrap();
+    let (first_send, first_recv) = builder.message(0, 1, 10).unwrap();
+    let (second_send, second_recv) = builder.message(1, 0, 10).unwrap();
+    builder.requires(second_recv, first_send);
+    builder.requires(first_recv, second_send);
+    let graph = builder.finish();
+    graph.check().unwrap();
+    let error = graph.check_posted(|_| true, "as sends").unwrap_err();
+    assert_eq!(error.position, "unsafe: rank 0, node 0");
+    graph.check_posted(|send| send == first_send, "as sends").unwrap();
+}
+
+/// A receive of any source takes what was sent first, so that of rank 1 is left for the receive that names it.
+#[test]
+fn a_receive_of_any_source_takes_the_first_message() {
+    let mut builder = Builder::new("first", 3).unwrap();
+    builder.node(0, Act::Send { to: 2, bytes: 10, tag: 1 }).unwrap();
+    builder.node(1, Act::Send { to: 2, bytes: 10, tag: 2 }).unwrap();
+    let any = builder.node(2, Act::Recv { from: None, bytes: 10, tag: None }).unwrap();
+    let named = builder.node(2, Act::Recv { from: Some(1), bytes: 10, tag: Some(2) }).unwrap();
+    builder.requires(named, any);
+    times(&builder.finish());
+}
