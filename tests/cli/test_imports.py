@@ -79,6 +79,18 @@ def test_a_run_loads_no_statistics_that_take_longer_than_it(tmp_path: Path) -> N
     assert found.isdisjoint({"matplotlib", "scipy"})
 
 
+def test_a_scenario_is_shown_without_numbers_and_plots(tmp_path: Path) -> None:
+    write_small(tmp_path)
+    found = imported("show", str(tmp_path / "small.toml"))
+    assert found.isdisjoint({"matplotlib", "numpy", "polars", "scipy"})
+
+
+def test_a_split_without_a_page_loads_no_plots() -> None:
+    found = imported("split", "--generate", "nat:100", "--weights", "2,1", "--technique", "min-move")
+    assert "numpy" in found
+    assert found.isdisjoint({"jinja2", "matplotlib", "polars"})
+
+
 def test_a_verb_imports_no_other() -> None:
     found = {name for name in imported("control", "--help") if name.startswith("anabranch.cli.verbs.")}
     assert found == {"anabranch.cli.verbs.control"}

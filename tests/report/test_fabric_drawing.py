@@ -13,10 +13,11 @@ from matplotlib.colors import to_rgba_array
 
 from anabranch import _core
 from anabranch.report.plot.fabric import HEAT, draw
-from anabranch.report.plot.fabric_changes import DEAD, SLOW, describe
+from anabranch.report.plot.fabric_changes import DEAD, LOSSY, SLOW, colour_of
 from anabranch.report.plot.fabric_geometry import BOX_INCHES, Drawing
 from anabranch.report.plot.fabric_layout import layout
 from anabranch.report.plot.style import save
+from anabranch.simulate.stats.change_text import change_text
 from support.synthetic import fat_tree, leaf_spine, topology
 
 FABRICS = {
@@ -128,10 +129,14 @@ def test_leaves_that_are_joined_directly_are_drawn_side_by_side() -> None:
 
 
 def test_changes_are_told_in_words() -> None:
-    assert describe({"at_ns": 0, "what": "port_down", "value": None}) == (DEAD, "down")
-    assert describe({"at_ns": 5e6, "what": "port_rate", "value": 2.5e9}) == (SLOW, "2.5 Gbps, 5 ms")
-    assert describe({"at_ns": 0, "what": "node_blackhole", "value": 0.1})[1] == "blackhole 10 %"
-    assert describe({"at_ns": 1e9, "what": "node_up", "value": None}) == (None, "up, 1 s")
+    changes = [
+        {"at_ns": 0, "what": "port_down", "value": None},
+        {"at_ns": 5e6, "what": "port_rate", "value": 2.5e9},
+        {"at_ns": 0, "what": "node_blackhole", "value": 0.1},
+        {"at_ns": 1e9, "what": "node_up", "value": None},
+    ]
+    assert [change_text(change) for change in changes] == ["down", "2.5 Gbps, 5 ms", "blackhole 10 %", "up, 1 s"]
+    assert [colour_of(change) for change in changes] == [DEAD, SLOW, LOSSY, None]
 
 
 def test_what_fails_is_marked_and_what_recovers_stays_marked() -> None:

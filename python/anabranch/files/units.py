@@ -90,3 +90,19 @@ def bit_rate(bps: float) -> str:
         if bps >= scale:
             return f"{bps / scale:.4g} {unit}"
     return f"{bps:g} bps"
+
+
+def bytes_text(value: float) -> str:
+    """A round size with a decimal unit: `100 KB`, `1.5 MB`."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if value >= scale:
+            return f"{value / scale:g} {unit}"
+    return f"{value:g} B"
+
+
+def time_text(value_ns: float) -> str:
+    """A round time with its unit: `10 us`, `1.5 ms`."""
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if value_ns >= scale * (1 - 1e-9):
+            return f"{value_ns / scale:g} {unit}"
+    return f"{value_ns:g} ns"

@@ -120,7 +120,8 @@ def run(
     # Polars and SciPy take a while to load: not before the scenario is known to be good.
     from anabranch.files.terminal.json_document import write_json
     from anabranch.files.terminal.run_progress import RunProgress
-    from anabranch.report.tables.run_table import show, show_before
+    from anabranch.report.tables.offered_table import show_before
+    from anabranch.report.tables.run_table import show
     from anabranch.simulate.runs.execute import Watch, together
     from anabranch.simulate.runs.run import simulate
     from anabranch.simulate.stats.size_classes import DEFAULT_BOUNDS_BYTES, parse_bounds, size_classes

@@ -128,12 +128,11 @@ def trace(
     from anabranch.split.request import request
 
     asked = request(given)
-    # SciPy and matplotlib take a second to load: not before the input is known to be good.
+    # SciPy takes its time to load: not before the input is known to be good.
     from anabranch.files.atomic_file import write_whole
     from anabranch.files.terminal.console import terminal
     from anabranch.files.terminal.json_document import write_json
     from anabranch.files.terminal.pass_progress import PassProgress
-    from anabranch.report.page.split import page
     from anabranch.report.tables.split_table import show
     from anabranch.split.job import run
     from anabranch.split.write import as_csv, record
@@ -144,6 +143,8 @@ def trace(
     if json is not None:
         write_json(json, record(result))
     if report is not None:
+        from anabranch.report.page.split import page
+
         write_whole(report, page(result, ["anabranch", *sys.argv[1:]]))
     if csv is not None:
         write_whole(csv, as_csv(result))

@@ -20,8 +20,7 @@ from anabranch.deploy.targets.plan.group import Group
 from anabranch.deploy.targets.plan.recipe import Reading
 from anabranch.deploy.targets.traffic import OnTraffic, Outcome
 from anabranch.files.terminal.plain_table import plain_table
-from anabranch.files.units import pct
-from anabranch.simulate.stats.size_classes import bytes_text
+from anabranch.files.units import bytes_text, pct
 
 
 def show(on_traffic: OnTraffic, console: Console) -> None:

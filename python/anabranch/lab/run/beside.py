@@ -12,7 +12,7 @@ from anabranch.lab.calibration.unloaded import Unloaded
 from anabranch.simulate.runs.results import Run
 from anabranch.simulate.stats.fct import by_class
 from anabranch.simulate.stats.size_classes import SizeClass
-from anabranch.simulate.stats.tier_load import TIERS
+from anabranch.simulate.stats.tiers import TIERS
 from anabranch.split.stats.confidence import Ratio, half_width, paired_ratio
 
 STATISTICS = ("mean", "p50", "p95")

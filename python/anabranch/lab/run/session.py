@@ -25,7 +25,7 @@ from anabranch.lab.run import beside, show
 from anabranch.lab.run.beside import Pairs
 from anabranch.lab.run.load import mean_switches, offered_bps
 from anabranch.lab.run.run import Choices, check, folder_of, link_bps, run
-from anabranch.report.tables.run_table import show_before
+from anabranch.report.tables.offered_table import show_before
 from anabranch.simulate.runs.folder import check_writable
 from anabranch.simulate.runs.load import load
 from anabranch.simulate.runs.results import Run

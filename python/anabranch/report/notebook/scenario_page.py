@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.files.errors import AnabranchError
-from anabranch.report.tables.run_table import record_rows
+from anabranch.report.tables.offered_table import record_rows
 from anabranch.simulate.runs.html_table import html_table
 from anabranch.simulate.scenario.key_table import value_text
 from anabranch.simulate.scenario.keys import VALUE, every_key

@@ -16,7 +16,7 @@ from anabranch.report.page.material import ABSENT, SEED, Material, flatten, text
 from anabranch.report.page.step_section import step_section
 from anabranch.report.page.web_page import LIBRARY, LIBRARY_STYLE, RUNS, render, source
 from anabranch.report.plot.style import svg
-from anabranch.report.tables.run_table import record_rows
+from anabranch.report.tables.offered_table import record_rows
 from anabranch.simulate.runs.class_table import class_rows
 from anabranch.simulate.runs.results import Run
 from anabranch.simulate.stats.size_classes import SizeClass

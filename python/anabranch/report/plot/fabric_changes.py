@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 
-from anabranch.files.units import bit_rate
 from anabranch.report.plot.style import FLOOR, SERIES_COLOURS
-from anabranch.report.plot.ticks import time_text
+from anabranch.simulate.stats.change_text import change_text
 
 if TYPE_CHECKING:
     from anabranch.report.plot.fabric_geometry import Drawing, Point
@@ -36,7 +35,7 @@ def draw_changes(
     nodes: dict[int, tuple[str, str]] = {}
     ports = topology["ports"]
     for change in topology["changes"]:
-        colour, text = describe(change)
+        colour, text = colour_of(change), change_text(change)
         if change.get("port") is not None:
             port = int(change["port"])
             link = frozenset((port, int(ports["reverse"][port])))
@@ -57,17 +56,14 @@ def draw_changes(
                 _text(axes, x, drawing.top(box) + 0.09, text, colour)
 
 
-def describe(change: Mapping[str, Any]) -> tuple[str | None, str]:
-    """Colour of a change, None for a repair, and the change in words."""
-    what, value, at_ns = str(change["what"]), change.get("value"), float(change["at_ns"])
-    when = f", {time_text(at_ns)}" if at_ns > 0 else ""
+def colour_of(change: Mapping[str, Any]) -> str | None:
+    """Colour of a change, None for a repair."""
+    what = str(change["what"])
     if what.endswith("down"):
-        return DEAD, f"down{when}"
+        return DEAD
     if what.endswith("up"):
-        return None, f"up{when}"
-    if what.endswith("rate"):
-        return SLOW, f"{bit_rate(float(value or 0))}{when}"
-    return LOSSY, f"{what.rpartition('_')[2]} {100 * float(value or 0):.3g} %{when}"
+        return None
+    return SLOW if what.endswith("rate") else LOSSY
 
 
 def _mark_link(axes: Axes, line: tuple[Point, Point], colour: str, text: str, over_heat: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from anabranch.report.plot.fabric_boxes import Box, Layout
 from anabranch.report.plot.fabric_ring import is_ring, ring
-from anabranch.simulate.stats.tier_load import TIERS
+from anabranch.simulate.stats.tiers import TIERS
 
 PODS_DRAWN = 4
 """Largest number of pods of a fabric that is drawn whole."""

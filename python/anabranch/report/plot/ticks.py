@@ -8,10 +8,9 @@ import numpy as np
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from anabranch.simulate.stats.size_classes import bytes_text
+from anabranch.files.units import bytes_text, time_text
 
 SHORT_DECADES = 1.6
-TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 
 
 def size_ticks(axis: Axis) -> None:
@@ -27,14 +26,6 @@ def time_ticks(axis: Axis) -> None:
 def ratio_ticks(axis: Axis) -> None:
     """Labels ticks with plain numbers."""
     _decades(axis, lambda value: f"{value:g}")
-
-
-def time_text(value_ns: float) -> str:
-    """Formats a round time with its unit."""
-    for unit, scale in TIMES:
-        if value_ns >= scale * (1 - 1e-9):
-            return f"{value_ns / scale:g} {unit}"
-    return f"{value_ns:g} ns"
 
 
 def _decades(axis: Axis, text: Callable[[float], str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -22,35 +22,7 @@ from anabranch.simulate.stats.tier_load import achieved
 from anabranch.simulate.stats.tiers import direction_words, tier_counts
 
 if TYPE_CHECKING:
-    from anabranch._core import Scenario
     from anabranch.simulate.runs.results import Run
-
-
-def show_before(scenario: Scenario, console: Console) -> None:
-    """Prints the offered load, and warnings, before the run."""
-    for warning in scenario.warnings():
-        console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
-    counts = tier_counts(scenario.topology())
-    loads = [{**row, "tier": direction_words(row["tier"], counts)} for row in scenario.offered_load()]
-    show_records("offered", loads, console)
-
-
-def show_records(title: str, records: Sequence[dict[str, Any]], console: Console) -> None:
-    """Prints records as rows that name their own columns, with units by the columns' endings."""
-    if not records:
-        return
-    header, rows = record_rows(records)
-    table = plain_table(*((cell if index else title, index > 0) for index, cell in enumerate(header)))
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-    console.print()
-
-
-def record_rows(records: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of plain records."""
-    header = [_word(key) for key in records[0]]
-    return header, [[_cell(key, value) for key, value in record.items()] for record in records]
 
 
 def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
@@ -129,21 +101,3 @@ def _show_load(run: Run, console: Console) -> None:
         table.add_row(words, count(tier.ports), bit_rate(tier.capacity_bps), pct(tier.mean_pct), pct(tier.busiest_pct))
     console.print(table)
     console.print()
-
-
-def _word(key: str) -> str:
-    for ending, unit in (("_bps", ""), ("_pct", " %"), ("_bytes", ""), ("_ns", "")):
-        key = key.removesuffix(ending) + unit if key.endswith(ending) else key
-    return key.replace("_", " ")
-
-
-def _cell(key: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if key.endswith("_bps"):
-        return bit_rate(value)
-    if key.endswith("_ns"):
-        return duration(value)
-    if key.endswith("_pct"):
-        return pct(value)
-    return count(value) if isinstance(value, int) else f"{value:.3f}"

@@ -11,14 +11,11 @@ from rich.console import Console
 
 from anabranch._core import Scenario
 from anabranch.files.terminal.plain_table import plain_table
-from anabranch.files.units import bit_rate, count, duration
-from anabranch.report.plot.fabric_changes import describe
-from anabranch.report.plot.ticks import time_text
-from anabranch.report.tables.run_table import show_before
+from anabranch.files.units import bit_rate, bytes_text, count, duration, time_text
+from anabranch.report.tables.offered_table import show_before
+from anabranch.simulate.stats.change_text import change_text
 from anabranch.simulate.stats.path_counts import path_counts
-from anabranch.simulate.stats.size_classes import bytes_text
-from anabranch.simulate.stats.tier_load import TIERS
-from anabranch.simulate.stats.tiers import node_names, rates, switches, tier_counts, tier_links, tier_word
+from anabranch.simulate.stats.tiers import TIERS, node_names, rates, switches, tier_counts, tier_links, tier_word
 
 CHANGES_SHOWN = 12
 
@@ -93,7 +90,7 @@ def _changes(topology: Mapping[str, Any], console: Console) -> None:
     names, ports = topology["nodes"]["name"], topology["ports"]
     sentences: dict[tuple[float, str, int], str] = {}
     for change in topology["changes"]:
-        at_ns, words = float(change["at_ns"]), describe(change)[1].partition(",")[0]
+        at_ns, words = float(change["at_ns"]), change_text(change).partition(",")[0]
         port = change.get("port")
         if port is None:
             sentences[at_ns, words, -1 - change["node"]] = names[change["node"]]

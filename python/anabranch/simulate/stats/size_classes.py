@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from anabranch.files.errors import AnabranchError
+from anabranch.files.units import bytes_text
 
 DEFAULT_BOUNDS_BYTES = (100_000, 10_000_000)
 """Default bounds, 100 KB and 10 MB: the mice and elephants of most load-balancing papers."""
@@ -66,11 +67,3 @@ def parse_bounds(text: str) -> tuple[int, ...]:
     if bounds != sorted(set(bounds)):
         raise AnabranchError(f"classes: {text}: bounds do not ascend; give the smallest first")
     return tuple(bounds)
-
-
-def bytes_text(value: float) -> str:
-    """Formats a size with a decimal unit: `100 KB`, `1.5 MB`."""
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
-        if value >= scale:
-            return f"{value / scale:g} {unit}"
-    return f"{value:g} B"

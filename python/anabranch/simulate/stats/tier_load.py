@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from anabranch.simulate.stats.tiers import TIERS
+
 if TYPE_CHECKING:
     import polars as pl
-
-TIERS = ("host", "server", "nic", "leaf", "aggregation", "spine")
 
 
 @dataclass(frozen=True)

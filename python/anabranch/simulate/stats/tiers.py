@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.files.units import bit_rate
-from anabranch.simulate.stats.tier_load import TIERS
+
+TIERS = ("host", "server", "nic", "leaf", "aggregation", "spine")
+"""All tiers, the lowest first."""
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 from anabranch.files.units import count
 from anabranch.report.page.explore.packed import pack
-from anabranch.report.plot.fabric_changes import describe
 from anabranch.report.plot.fabric_geometry import BOTTOM, BOX_INCHES, HOST_INCHES, LEFT, RIGHT, Drawing, link_lines
 from anabranch.report.plot.fabric_layout import layout
+from anabranch.simulate.stats.change_text import change_text
 from anabranch.simulate.stats.tiers import switches, tier_counts
 
 
@@ -92,12 +92,11 @@ def _change(change: Mapping[str, Any], topology: Mapping[str, Any]) -> dict[str,
     cleared = kind == "up" or (kind not in ("down", "rate") and not value)
     if kind == "rate" and port is not None:
         cleared = float(value or 0) == float(topology["ports"]["rate_bps"][port])
-    _, words = describe(change)
     return {
         "at_ns": change["at_ns"],
         "port": port,
         "node": change.get("node"),
         "kind": "down" if kind == "up" else kind,
         "cleared": cleared,
-        "words": words.partition(",")[0],
+        "words": change_text(change).partition(",")[0],
     }
