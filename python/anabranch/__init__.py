@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anabranch.simulate.study.conduct import sweep
     from anabranch.simulate.study.open import open  # noqa: A004
     from anabranch.simulate.study.outcome import StudyOutcome
-    from anabranch.split.splitter import Hash, Splitter, Technique, Weight, hashes, techniques
+    from anabranch.split.splitter import Hash, Revision, Splitter, Technique, Weight, hashes, techniques
     from anabranch.split.tolerance.judge import Judgement, judge
     from anabranch.split.tolerance.tolerance import Tolerance
     from anabranch.split.trace import Carried, Trace, generate_trace, generators, read_trace
@@ -47,6 +47,7 @@ __all__ = [
     "LoadBalancer",
     "Network",
     "NetworkResults",
+    "Revision",
     "Run",
     "Scenario",
     "Scheme",
@@ -86,7 +87,7 @@ _MODULES = {
     "simulate.runs.interference": ("Interference", "interference"),
     "simulate.runs.results": ("Run",),
     "simulate.runs.run": ("run",),
-    "split.splitter": ("Hash", "Splitter", "Technique", "Weight", "hashes", "techniques"),
+    "split.splitter": ("Hash", "Revision", "Splitter", "Technique", "Weight", "hashes", "techniques"),
     "report.notebook.scenario": ("Scenario",),
     "simulate.scenario.study": ("Study",),
     "simulate.study.conduct": ("sweep",),

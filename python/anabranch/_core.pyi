@@ -25,7 +25,15 @@ class Splitter:
     def paths(self) -> int: ...
     @property
     def state_bytes(self) -> int: ...
+    @property
+    def history_bytes(self) -> int: ...
     def copy(self) -> Splitter: ...
+    @staticmethod
+    def restore(snapshot: bytes) -> Splitter: ...
+    def snapshot(self) -> bytes: ...
+    def revision(self) -> tuple[int, str]: ...
+    def delta(self, base: Splitter) -> bytes: ...
+    def adopt(self, bytes: bytes) -> None: ...
     def pick(
         self,
         keys: npt.NDArray[np.uint64],
@@ -310,8 +318,14 @@ class KernelDatapath:
     def observed(self) -> list[KernelGroup]:
         """Groups in force, in the order of their numbers."""
 
-    def put(self, groups: list[KernelGroup], dry_run: bool = False) -> bool:
-        """Puts all groups in force at once; answers whether anything had to change."""
+    def put(self, groups: list[KernelGroup], dry_run: bool = False, tables: dict[str, bytes] | None = None) -> bool:
+        """Puts all groups in force at once; answers whether anything had to change.
+
+        Groups that are new here go on from the tables of their names, as `tables` of another datapath gives them.
+        """
+
+    def tables(self) -> dict[str, bytes]:
+        """Tables in force by group, as `Splitter.snapshot` of a `min-move` splitter; none where there are no slots."""
 
     def shares(self) -> list[list[float]]:
         """By group and member, what the plans in force really give; each group's sum to 1."""

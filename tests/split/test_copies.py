@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -64,11 +63,6 @@ def test_copies_of_a_subclass_keep_what_is_its_own() -> None:
     assert deep.itself is deep
     assert shallow.core is not origin.core
     assert copy.deepcopy([origin, origin])[0] is not origin
-
-
-def test_pickle_is_refused_and_says_what_to_do() -> None:
-    with pytest.raises(TypeError, match=r"a Splitter cannot be pickled: .*; pickle technique, weights and parameters"):
-        pickle.dumps(ab.Splitter("min-move", [4, 3, 2]))
 
 
 def test_an_update_of_nothing_changes_nothing() -> None:

@@ -2,6 +2,7 @@
 
 use crate::error::KernelError;
 use crate::group::Group;
+use crate::home::Home;
 use crate::layout::{MEMBERS, SLOTS, SLOTS_LARGE, TURNS, Turns};
 use crate::object::Object;
 use anabranch_split::apportion::{gravity, reciprocal, turns};
@@ -33,7 +34,7 @@ pub enum Body {
 }
 
 impl Body {
-    /// The body of a group; a table moves as few slots as possible from `before`.
+    /// The body of a group; a table moves as few slots as possible from `before`, whose history is not known.
     ///
     /// If no member lives, everything stays as it was before: such a group drops its packets by its head, and nothing
     /// has moved when the first comes back.
@@ -41,17 +42,28 @@ impl Body {
     /// # Errors
     /// Weights that the scheme cannot carry.
     pub fn make(object: Object, group: &Group, before: Option<&Self>) -> Result<Self, KernelError> {
+        Self::next(object, group, before, None).map(|(body, _)| body)
+    }
+
+    /// The body of a group, and the home of its slots if it has a table; that of the body before is `home`.
+    ///
+    /// # Errors
+    /// As [`Self::make`].
+    pub fn next(
+        object: Object,
+        group: &Group,
+        before: Option<&Self>,
+        home: Option<&Home>,
+    ) -> Result<(Self, Option<Home>), KernelError> {
         let refuse = |why: PlanError| KernelError::new(format!("group {}", group.name), format!("{why}"));
         let members = asked(group).map_err(refuse)?;
         let weights = members.effective();
-        Ok(match object {
+        let body = match object {
             Object::Slots | Object::Spray | Object::Flowlet => {
-                let slots = if let Some(Self::Slots(slots)) = before { Some(&**slots) } else { None };
-                Self::Slots(table(slots, &members).map_err(refuse)?)
+                return table(Self::small, Self::Slots, before, home, &members).map_err(refuse);
             }
             Object::SlotsLarge => {
-                let slots = if let Some(Self::SlotsLarge(slots)) = before { Some(&**slots) } else { None };
-                Self::SlotsLarge(table(slots, &members).map_err(refuse)?)
+                return table(Self::large, Self::SlotsLarge, before, home, &members).map_err(refuse);
             }
             Object::Score => {
                 let entries =
@@ -68,7 +80,16 @@ impl Body {
                 let turns = in_turn(group, &weights).map_err(refuse)?;
                 Self::Turns(Box::new(Bounded::new(&turns, 0)))
             }
-        })
+        };
+        Ok((body, None))
+    }
+
+    fn small(&self) -> Option<&[u8; SLOTS]> {
+        if let Self::Slots(slots) = self { Some(slots) } else { None }
+    }
+
+    fn large(&self) -> Option<&[u8; SLOTS_LARGE]> {
+        if let Self::SlotsLarge(slots) = self { Some(slots) } else { None }
     }
 
     /// Share of all packets, or connections, that each of `count` members really gets; these sum to 1.
@@ -108,7 +129,7 @@ fn listed<T: Copy, const N: usize>(list: &Bounded<T, N>) -> Vec<T> {
 }
 
 /// Members as the library plans them. If none is alive, the plan is that of all: the group's head drops its packets.
-fn asked(group: &Group) -> Result<Members, PlanError> {
+pub(crate) fn asked(group: &Group) -> Result<Members, PlanError> {
     let weights = Weights::new(group.members.iter().map(|member| member.weight.into()).collect())?;
     if group.living().iter().all(|&weight| weight == 0) {
         return Ok(Members::all_up(weights));
@@ -116,13 +137,21 @@ fn asked(group: &Group) -> Result<Members, PlanError> {
     Members::new(weights, group.members.iter().map(|member| member.up).collect())
 }
 
-/// Table of a group, which moves as few slots as possible from `before`: the kernel keeps slots, and no history of them.
-fn table<const N: usize>(before: Option<&[u8; N]>, members: &Members) -> Result<Box<[u8; N]>, PlanError> {
-    let table = match before {
-        Some(slots) => SlotTable::resume(slots, members),
-        None => SlotTable::new(members),
+/// Table of a group, which moves as few slots as possible from `before`, and its home.
+fn table<const N: usize>(
+    slots_of: fn(&Body) -> Option<&[u8; N]>,
+    body: fn(Box<[u8; N]>) -> Body,
+    before: Option<&Body>,
+    home: Option<&Home>,
+    members: &Members,
+) -> Result<(Body, Option<Home>), PlanError> {
+    let home = home.and_then(|home| Some((slots_of(&home.slots)?, &home.asked[..])));
+    let table = match before.and_then(slots_of) {
+        Some(slots) => SlotTable::resume(slots, home, members)?,
+        None => SlotTable::new(members)?,
     };
-    table.map(SlotTable::into_slots)
+    let (slots, home, asked) = table.into_parts();
+    Ok((body(slots), Some(Home { slots: body(home), asked })))
 }
 
 /// Turns of the living: those of the group without the dead, or smooth ones by their weights.

@@ -5,6 +5,9 @@ use crate::layout::GENERATIONS;
 use crate::object::Object;
 use aya::{Ebpf, EbpfLoader};
 
+/// Parts of PLANS where plans have slots: the plans, and their homes.
+pub(crate) const PARTS: u32 = 2;
+
 /// Sizes of a datapath and its mode, fixed when it is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
@@ -30,7 +33,9 @@ impl Capacity {
         for (name, value) in &constants {
             loader.override_global(name, value, true);
         }
-        loader.map_max_entries("PLANS", GENERATIONS * self.groups);
+        // Behind the plans stand the homes of their slots.
+        let parts = if object.has_slots() { PARTS } else { 1 };
+        loader.map_max_entries("PLANS", GENERATIONS * self.groups * parts);
         loader.map_max_entries("NAMES", GENERATIONS * self.groups);
         loader.map_max_entries("ROUTES", GENERATIONS * self.routes.max(1));
         loader.map_max_entries("COUNTERS", self.groups);

@@ -1,17 +1,20 @@
 //! A datapath: a scheme's program with its maps, pinned in a folder of the BPF file system, so that it goes on when
 //! the process that made it ends, and the next one finds it as it is.
 
-use crate::body::Body;
+use crate::body::{Body, asked};
+use crate::capacity::PARTS;
 use crate::error::KernelError;
 use crate::folder::{clear, create_locked, half_of, inode, lock};
 use crate::grace::Grace;
 use crate::group::{Group, Prefix};
+use crate::home::{Home, Table, Tables};
 use crate::layout::{Counter, Counters, Destination, GENERATIONS, Head, MEMBERS, NAME_BYTES, plan_number};
 use crate::link::{self, Attachment, Hook};
 use crate::maps::{OTHER_VERSION, Plain, Plans, summed};
 use crate::object::Object;
 use crate::observed::{Observed, described};
 use crate::pins::{TC, load};
+use anabranch_split::PlanError;
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, Map, MapData, MapInfo, PerCpuArray, PerCpuValues};
 use aya::programs::SchedClassifier;
@@ -30,12 +33,22 @@ pub const GROUPS_MAX: u32 = 4096;
 
 type Routes = LpmTrie<MapData, Plain<Destination>, u32>;
 
+/// Plan of a group that comes into force.
+struct Next {
+    number: u32,
+    head: Head,
+    body: Body,
+    home: Option<Home>,
+}
+
 /// A datapath in the kernel.
 pub struct Datapath {
     folder: PathBuf,
     object: Object,
     groups: u32,
     routes: u32,
+    /// Whether PLANS has room for homes: it has none where an earlier version made it.
+    homes: bool,
     plans: Plans,
     generation: Array<MapData, u32>,
     destinations: Routes,
@@ -113,11 +126,12 @@ impl Datapath {
             KernelError::new(folder.display().to_string(), format!("{name}: no scheme of this version"))
         })?;
         let typed = || format!("{}: {OTHER_VERSION}", folder.display());
-        let routes = size("ROUTES")?;
+        let (groups, routes) = (size("COUNTERS")?, size("ROUTES")?);
         Ok(Self {
             folder: folder.to_path_buf(),
             object,
-            groups: size("COUNTERS")?,
+            groups,
+            homes: object.has_slots() && size("PLANS")? >= GENERATIONS * groups * PARTS,
             routes: if routes > UNROUTED { routes / GENERATIONS } else { 0 },
             plans: Plans::of(object, map("PLANS")?)?,
             generation: Array::try_from(map("GENERATION")?).map_err(KernelError::of(typed()))?,
@@ -204,19 +218,39 @@ impl Datapath {
     pub fn slots(&self, groups: &[Group]) -> Result<Vec<Vec<u16>>, KernelError> {
         let observed = self.in_force()?;
         let numbers = self.numbers(groups, &observed)?;
-        let body = |(group, number)| Ok(self.body(group, number, &observed)?.slots());
+        let none = Tables::default();
+        let body = |(group, number)| Ok(self.next(group, number, &observed, &none)?.body.slots());
         groups.iter().zip(numbers).map(body).collect()
     }
 
-    /// Body of a group, made from that of the observed group of its name.
-    fn body(
+    /// Plan of a group, made from that of the observed group of its name, or of one that stood elsewhere.
+    fn next(
         &self,
         group: &Group,
         number: u32,
         observed: &BTreeMap<u32, Observed>,
-    ) -> Result<Body, KernelError> {
-        let before = observed.get(&number).filter(|observed| observed.group.name == group.name);
-        Body::make(self.object, group, before.map(|observed| &observed.body))
+        before: &Tables,
+    ) -> Result<Next, KernelError> {
+        let here = observed.get(&number).filter(|observed| observed.group.name == group.name);
+        let here = here.map(|observed| (&observed.body, observed.home.as_ref()));
+        let elsewhere = || before.0.get(&group.name).map(|table| (&table.slots, table.home.as_ref()));
+        let (slots, home) = here.or_else(elsewhere).unzip();
+        let (body, home) = Body::next(self.object, group, slots, home.flatten())?;
+        Ok(Next { number, head: group.head(), body, home })
+    }
+
+    /// Tables in force, if its scheme has tables and this version made it.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn tables(&self) -> Result<Tables, KernelError> {
+        let mut tables = BTreeMap::new();
+        for Observed { group, body, home, .. } in self.in_force()?.into_values().filter(|_| self.homes) {
+            let refuse = |why: PlanError| KernelError::new(format!("group {}", group.name), format!("{why}"));
+            let members = asked(&group).map_err(refuse)?;
+            tables.insert(group.name, Table { members, slots: body, home });
+        }
+        Ok(Tables(tables))
     }
 
     /// Packets and bytes of each member since its group was created, by group, over all processors.
@@ -239,21 +273,35 @@ impl Datapath {
     /// # Errors
     /// Groups that cannot be; the kernel's refusal, after which the old ones are in force.
     pub fn put(&mut self, groups: &[Group], dry_run: bool) -> Result<bool, KernelError> {
+        self.put_after(groups, &Tables::default(), dry_run)
+    }
+
+    /// Puts groups in force as [`Self::put`] does; those that are new here go on from the tables of their names in
+    /// `before`: of a datapath whose place this one takes, or of a file.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn put_after(
+        &mut self,
+        groups: &[Group],
+        before: &Tables,
+        dry_run: bool,
+    ) -> Result<bool, KernelError> {
         let parent = self.folder.parent().unwrap_or(&self.folder);
         let _lock = lock(parent)?;
         let observed = self.in_force()?;
         let numbers = self.numbers(groups, &observed)?;
         let mut desired = Vec::with_capacity(groups.len());
         for (group, &number) in groups.iter().zip(&numbers) {
-            desired.push((number, group.head(), self.body(group, number, &observed)?));
+            desired.push(self.next(group, number, &observed, before)?);
         }
         let same = desired.len() == observed.len()
-            && groups.iter().zip(&desired).all(|(group, (number, head, body))| {
-                observed.get(number).is_some_and(|observed| {
+            && groups.iter().zip(&desired).all(|(group, next)| {
+                observed.get(&next.number).is_some_and(|observed| {
                     let same_prefixes = sorted(&observed.group.prefixes) == sorted(&group.prefixes);
                     observed.group.name == group.name
-                        && observed.head == *head
-                        && observed.body == *body
+                        && observed.head == next.head
+                        && observed.body == next.body
                         && same_prefixes
                 })
             });
@@ -273,7 +321,7 @@ impl Datapath {
         &mut self,
         next: u32,
         groups: &[Group],
-        desired: &[(u32, Head, Body)],
+        desired: &[Next],
         observed: &BTreeMap<u32, Observed>,
     ) -> Result<(), KernelError> {
         let failed = "eBPF routes";
@@ -287,11 +335,14 @@ impl Datapath {
                 .set(plan_number(next, number), [0; NAME_BYTES], 0)
                 .map_err(KernelError::of("eBPF names"))?;
         }
-        for (group, (number, head, body)) in groups.iter().zip(desired) {
+        for (group, Next { number, head, body, home }) in groups.iter().zip(desired) {
             if observed.get(number).is_none_or(|observed| observed.group.name != group.name) {
                 self.count_anew(*number)?;
             }
             self.plans.set(plan_number(next, *number), *head, body)?;
+            if let Some(home) = home.as_ref().filter(|_| self.homes) {
+                self.plans.set(plan_number(next, self.groups + number), home.head(), &home.slots)?;
+            }
             let mut name = [0; NAME_BYTES];
             name[..group.name.len()].copy_from_slice(group.name.as_bytes());
             self.names.set(plan_number(next, *number), name, 0).map_err(KernelError::of("eBPF names"))?;
@@ -380,7 +431,13 @@ impl Datapath {
             prefixes.sort();
             let group =
                 described(&String::from_utf8_lossy(&name[..end]), prefixes, self.object, &head, &body);
-            found.insert(number, Observed { group, head, body });
+            let home = if self.homes {
+                let (head, slots) = self.plans.get(plan_number(generation, self.groups + number))?;
+                Home::read(&head, slots)
+            } else {
+                None
+            };
+            found.insert(number, Observed { group, head, body, home });
         }
         Ok(found)
     }

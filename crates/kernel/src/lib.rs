@@ -26,6 +26,8 @@ mod grace;
 #[cfg(feature = "load")]
 pub mod group;
 #[cfg(feature = "load")]
+pub mod home;
+#[cfg(feature = "load")]
 pub mod link;
 #[cfg(feature = "load")]
 mod maps;
@@ -52,6 +54,8 @@ pub use datapath::Datapath;
 pub use error::KernelError;
 #[cfg(feature = "load")]
 pub use group::{Group, Member, Prefix};
+#[cfg(feature = "load")]
+pub use home::Tables;
 #[cfg(feature = "load")]
 pub use layout::Output;
 #[cfg(feature = "load")]

@@ -53,6 +53,12 @@ impl Object {
         }
     }
 
+    /// Whether its plans are tables of slots, which have a home.
+    #[must_use]
+    pub fn has_slots(self) -> bool {
+        matches!(self, Self::Slots | Self::SlotsLarge | Self::Spray | Self::Flowlet)
+    }
+
     /// The program, as `ebpf/build` compiled it.
     #[must_use]
     pub fn bytes(self) -> &'static [u8] {

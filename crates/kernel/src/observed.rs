@@ -2,6 +2,7 @@
 
 use crate::body::Body;
 use crate::group::{Group, Member, NO_TARGET, Prefix};
+use crate::home::Home;
 use crate::layout::{Head, MEMBERS, Output};
 use crate::object::Object;
 use std::vec::Vec;
@@ -11,6 +12,8 @@ pub(crate) struct Observed {
     pub(crate) group: Group,
     pub(crate) head: Head,
     pub(crate) body: Body,
+    /// Home of its slots, if it has slots and the datapath keeps homes.
+    pub(crate) home: Option<Home>,
 }
 
 /// A group as it was given, from what the kernel has of it.

@@ -1,8 +1,12 @@
 //! Datapaths in the kernel; see `_core.pyi`.
 
 use crate::error::AnabranchError;
-use anabranch_kernel::{Datapath, Group, Hook, KernelError, Member, Object, Output, Prefix, features};
+use anabranch_kernel::{
+    Datapath, Group, Hook, KernelError, Member, Object, Output, Prefix, Tables, features,
+};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 fn kernel(error: KernelError) -> PyErr {
@@ -190,11 +194,28 @@ impl KernelDatapath {
         Ok(self.there()?.observed().map_err(kernel)?.into_iter().map(KernelGroup).collect())
     }
 
-    #[pyo3(signature = (groups, dry_run=false))]
-    fn put(&mut self, py: Python<'_>, groups: Vec<PyRef<'_, KernelGroup>>, dry_run: bool) -> PyResult<bool> {
+    #[pyo3(signature = (groups, dry_run=false, tables=None))]
+    fn put(
+        &mut self,
+        py: Python<'_>,
+        groups: Vec<PyRef<'_, KernelGroup>>,
+        dry_run: bool,
+        tables: Option<BTreeMap<String, Vec<u8>>>,
+    ) -> PyResult<bool> {
         let groups = bare(groups);
         let datapath = self.0.as_mut().ok_or_else(removed)?;
-        py.detach(|| datapath.put(&groups, dry_run)).map_err(kernel)
+        let tables = tables.unwrap_or_default();
+        py.detach(|| {
+            let tables = tables.iter().map(|(name, bytes)| (name.as_str(), &bytes[..]));
+            datapath.put_after(&groups, &Tables::restored(tables)?, dry_run)
+        })
+        .map_err(kernel)
+    }
+
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<BTreeMap<String, Bound<'py, PyBytes>>> {
+        let tables = self.there()?.tables().map_err(kernel)?;
+        let snapshots = tables.snapshots().map_err(kernel)?;
+        Ok(snapshots.into_iter().map(|(name, bytes)| (name.into(), PyBytes::new(py, &bytes))).collect())
     }
 
     fn shares(&self) -> PyResult<Vec<Vec<f64>>> {

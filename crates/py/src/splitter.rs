@@ -5,6 +5,7 @@ use anabranch_split::technique::TECHNIQUES;
 use anabranch_split::{Batch, Granularity, Group, Members, Parameters, PlanError, Weights};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
@@ -78,6 +79,30 @@ impl Splitter {
     #[getter]
     fn paths(&self, py: Python<'_>) -> usize {
         py.detach(|| self.group.members().len())
+    }
+
+    #[staticmethod]
+    fn restore(py: Python<'_>, snapshot: &[u8]) -> PyResult<Self> {
+        Ok(Self { group: py.detach(|| Group::restore(snapshot)).map_err(plan)? })
+    }
+
+    fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &py.detach(|| self.group.snapshot()).map_err(plan)?))
+    }
+
+    /// Number of updates, and the digest as 32 hexadecimal digits.
+    fn revision(&self, py: Python<'_>) -> PyResult<(u64, String)> {
+        let revision = py.detach(|| self.group.revision()).map_err(plan)?;
+        Ok((revision.updates, format!("{:032x}", revision.digest)))
+    }
+
+    fn delta<'py>(&self, py: Python<'py>, base: PyRef<'py, Self>) -> PyResult<Bound<'py, PyBytes>> {
+        let base = &base.group;
+        Ok(PyBytes::new(py, &py.detach(|| self.group.delta(base)).map_err(plan)?))
+    }
+
+    fn adopt(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<()> {
+        py.detach(|| self.group.adopt(bytes)).map_err(plan)
     }
 
     /// A group with the same plan and state, and its own from then on.
@@ -217,6 +242,11 @@ impl Splitter {
     #[getter]
     fn state_bytes(&self, py: Python<'_>) -> usize {
         py.detach(|| self.group.state_bytes())
+    }
+
+    #[getter]
+    fn history_bytes(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.group.history_bytes())
     }
 
     fn explain(&self, py: Python<'_>, key: u64) -> Vec<(String, String)> {

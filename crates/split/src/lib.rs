@@ -36,6 +36,8 @@ pub mod control;
 #[cfg(feature = "plan")]
 mod group;
 #[cfg(feature = "plan")]
+mod history;
+#[cfg(feature = "plan")]
 #[doc(hidden)]
 pub mod technique;
 #[cfg(feature = "plan")]
@@ -47,7 +49,7 @@ pub use env::{Env, Still, capability, random_below};
 pub use picks::{Packet, Pick, pick};
 
 #[cfg(feature = "plan")]
-pub use group::{Group, Reader};
+pub use group::{Group, Reader, Revision};
 #[cfg(feature = "plan")]
 pub use hash::Hash;
 #[cfg(feature = "plan")]

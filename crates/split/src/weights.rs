@@ -213,6 +213,11 @@ impl Members {
         &self.up
     }
 
+    /// Remaining weights, where liveness alone does not say them.
+    pub(crate) fn left(&self) -> Option<&Weights> {
+        self.left.as_ref()
+    }
+
     /// Weights by which a plan splits: zero for dead members.
     #[must_use]
     pub fn effective(&self) -> Vec<u64> {

@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import NoReturn, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -81,8 +81,20 @@ def _text(weight: Weight) -> str:
     return str(weight)
 
 
+@dataclass(frozen=True)
+class Revision:
+    """State of a splitter in a few bytes: two of one digest pick the same now, and after the same later updates."""
+
+    updates: int
+    """Number of updates since the splitter was made, those before its snapshots among them."""
+    digest: str
+    """XXH3 of technique, parameters, weights and history, 32 hexadecimal digits: against accidents, not attackers."""
+
+
 class Splitter:
     """A group of weighted paths, planned by one technique.
+
+    `snapshot` and `pickle` keep the whole state of techniques of granularity `stateless`, history and all.
 
     Threads may pick from one splitter at once and update it meanwhile. Techniques of granularity `stateless` share a
     plan that never changes, so they run beside each other; the others remember flows, and one thread at a time has the
@@ -123,11 +135,27 @@ class Splitter:
         copied._core = self._core.copy()
         return copied
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a Splitter cannot be pickled: its plan depends on earlier updates, which have no format of bytes; "
-            "pickle technique, weights and parameters, and make a new one of them"
-        )
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_core": self.snapshot()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._core = _core.Splitter.restore(state["_core"])
+
+    @classmethod
+    def restore(cls, snapshot: bytes) -> Splitter:
+        """Makes the splitter that left a snapshot: it picks as that one did, and after later updates as it would.
+
+        Args:
+            snapshot: of `Splitter.snapshot`, all of its bytes.
+
+        Raises:
+            AnabranchError: bytes that are no snapshot, or one of another version of the format.
+
+        """
+        restored = object.__new__(cls)
+        restored._core = _core.Splitter.restore(snapshot)
+        return restored
 
     @property
     def core(self) -> _core.Splitter:
@@ -148,6 +176,52 @@ class Splitter:
     def state_bytes(self) -> int:
         """Bytes that a decision reads or writes: plan, tables and counters."""
         return self._core.state_bytes
+
+    @property
+    def history_bytes(self) -> int:
+        """Bytes that updates read and decisions do not: weights, and tables kept of earlier updates."""
+        return self._core.history_bytes
+
+    @property
+    def revision(self) -> Revision:
+        """State in a few bytes, by which replicas tell whether they agree.
+
+        Raises:
+            AnabranchError: the technique remembers flows or counts packets.
+
+        """
+        return Revision(*self._core.revision())
+
+    def snapshot(self) -> bytes:
+        """The whole state as bytes: technique, parameters, weights, and the history that later updates build on.
+
+        Raises:
+            AnabranchError: the technique remembers flows or counts packets.
+
+        """
+        return self._core.snapshot()
+
+    def delta(self, base: Splitter) -> bytes:
+        """Difference from the state of `base`, a replica or an earlier copy, to the state of this splitter.
+
+        Raises:
+            AnabranchError: another technique or other parameters, or one that remembers flows or counts packets.
+
+        """
+        return self._core.delta(base._core)
+
+    def adopt(self, bytes: bytes) -> None:  # noqa: A002 (the unit is the name)
+        """Takes the state of a replica in place of its own, as an update does.
+
+        Args:
+            bytes: a snapshot of the replica, or a delta that begins at the state of this splitter.
+
+        Raises:
+            AnabranchError: bytes that are neither, another technique, other parameters or fewer paths, or a delta from
+                another state. The old plan stands.
+
+        """
+        self._core.adopt(bytes)
 
     def pick(
         self,

@@ -7,6 +7,7 @@ mod differential;
 mod flows;
 mod frames;
 mod groups;
+mod history;
 mod objects;
 mod pinned;
 mod privilege;

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A folder of this test's own, gone with it.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     /// Nothing where the kernel does not let us.
-    fn new(name: &str) -> Option<Self> {
+    pub(crate) fn new(name: &str) -> Option<Self> {
         let lacking = anabranch_kernel::features().into_iter().find(|feature| !feature.present);
         if let Some(feature) = lacking {
             // Past the test runner, which would keep it to itself.
@@ -39,7 +39,7 @@ impl Drop for Folder {
     }
 }
 
-fn group(name: &str, prefix: &str, weights: &[u32]) -> Group {
+pub(crate) fn group(name: &str, prefix: &str, weights: &[u32]) -> Group {
     let members = (1..).zip(weights).map(|(target, &weight)| Member { target, weight, up: weight > 0 });
     Group {
         name: name.into(),

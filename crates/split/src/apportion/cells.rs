@@ -8,6 +8,8 @@
 //! would be refused, all grow: beyond the minimum that moves the flows of the area lost or won. Only if there are many
 //! more members than at first is a new layout made, under which most flows move.
 
+use crate::PlanError;
+use crate::history::{expect, refused, words};
 use crate::picks::cells::{Cell, LEVEL_FULL};
 use std::collections::BTreeMap;
 use std::vec;
@@ -19,6 +21,8 @@ const CELLS_PER_MEMBER: usize = 16;
 const CELLS_PER_MEMBER_KEPT: usize = 4;
 /// Smallest number of cells.
 const CELLS_MIN: usize = 64;
+/// Largest number of cells: that of a new layout of the largest group.
+const CELLS_MAX: usize = 16_384;
 
 /// Cells of one group.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +51,59 @@ impl Layout {
         self.weights = weights.to_vec();
         self.owned.resize(weights.len(), Vec::new());
         self.settle();
+    }
+
+    /// Scale, and all cells in the order in which members and then nobody own them, as bytes. With the weights they are
+    /// the whole layout.
+    #[must_use]
+    pub fn history(&self) -> Vec<u8> {
+        let cells = self.owned.iter().flatten().chain(&self.free);
+        let numbers = cells.flat_map(|&cell| (cell as u16).to_le_bytes());
+        self.scale.to_bits().to_le_bytes().into_iter().chain(numbers).collect()
+    }
+
+    /// The layout of `weights` that left this history.
+    ///
+    /// # Errors
+    /// Bytes that are no history of a layout of `weights`.
+    pub fn recalled(weights: &[u64], bytes: &[u8]) -> Result<Self, PlanError> {
+        let Some((&scale, rest)) = bytes.split_first_chunk() else { return Err(refused("no scale")) };
+        let scale = f64::from_bits(u64::from_le_bytes(scale));
+        expect(scale.is_finite() && scale > 0.0, "a scale that is not positive")?;
+        let count = rest.len() / 2;
+        let sized = rest.len().is_multiple_of(2) && count.is_power_of_two();
+        expect(sized && (CELLS_MIN..=CELLS_MAX).contains(&count), "not a number of cells")?;
+        let mut seen = vec![false; count];
+        for cell in words(rest) {
+            let new = seen.get_mut(usize::from(cell)).is_some_and(|seen| !core::mem::replace(seen, true));
+            expect(new, "cells that are not each there once")?;
+        }
+        let amounts = amounts(weights, scale);
+        let needed = amounts.iter().map(|amount| u128::from(amount.div_ceil(LEVEL_FULL))).sum::<u128>();
+        expect(needed <= count as u128, "more cells than there are")?;
+        let mut cells = words(rest).map(u32::from);
+        let owned = |&amount: &u64| cells.by_ref().take(amount.div_ceil(LEVEL_FULL) as usize).collect();
+        let owned = amounts.iter().map(owned).collect();
+        let mut layout = Self {
+            weights: weights.to_vec(),
+            scale,
+            owned,
+            free: cells.collect(),
+            cells: vec![Cell::default(); count],
+            amounts,
+        };
+        layout.settle();
+        Ok(layout)
+    }
+
+    /// Bytes in memory.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let (owned, free) = (self.owned.iter().map(Vec::len).sum::<usize>(), self.free.len());
+        size_of_val(&self.weights[..])
+            + size_of_val(&self.amounts[..])
+            + (owned + free) * size_of::<u32>()
+            + size_of_val(&self.cells[..])
     }
 
     /// All cells, a power of two.

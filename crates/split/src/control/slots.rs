@@ -2,7 +2,9 @@
 
 use super::check_members;
 use crate::apportion::min_move::{fill, rebalance};
-use crate::{Members, PlanError};
+use crate::apportion::webster::webster;
+use crate::history::{counts, expect, long_words, refused, words};
+use crate::{Members, PlanError, Weights};
 use std::boxed::Box;
 use std::vec;
 use std::vec::Vec;
@@ -28,16 +30,22 @@ impl<P, const N: usize> SlotTable<P, N> {
         &self.slots
     }
 
-    /// Slots alone, without the history.
+    /// Slots, home, and the asked weights of the home.
     #[must_use]
-    pub fn into_slots(self) -> Box<[P; N]> {
-        self.slots
+    pub fn into_parts(self) -> (Box<[P; N]>, Box<[P; N]>, Vec<u64>) {
+        (self.slots, self.home, self.asked)
     }
 
     /// Asked weights of the home.
     #[must_use]
     pub fn asked(&self) -> &[u64] {
         &self.asked
+    }
+
+    /// Bytes of home and its weights, which updates read and picks do not.
+    #[must_use]
+    pub fn history_bytes(&self) -> usize {
+        size_of_val(&*self.home) + size_of_val(&self.asked[..])
     }
 }
 
@@ -56,18 +64,62 @@ impl<P: Copy + Default + TryFrom<u16> + Into<u16>, const N: usize> SlotTable<P, 
         Ok(table)
     }
 
-    /// Continues `slots` whose history is not known, as those read from a switch: their home is the one of a new table.
-    /// Slots that name members beyond the last are not continued.
+    /// Continues `slots` as they were read from a switch, with the home that was kept beside them and the weights that it
+    /// was taken at. Where no home was kept it is the one of a new table. Slots that name members beyond the last are not
+    /// continued.
     ///
     /// # Errors
     /// More members than slots of this width can name.
-    pub fn resume(slots: &[P; N], members: &Members) -> Result<Self, PlanError> {
+    pub fn resume(
+        slots: &[P; N],
+        home: Option<(&[P; N], &[u64])>,
+        members: &Members,
+    ) -> Result<Self, PlanError> {
         let mut table = Self::new(&Members::all_up(members.weights().clone()))?;
-        if slots.iter().all(|&member| usize::from(member.into()) < members.len()) {
+        let fits = |slots: &[P; N]| slots.iter().all(|&member| usize::from(member.into()) < members.len());
+        if fits(slots) {
             table.slots.copy_from_slice(slots);
+        }
+        if let Some((home, asked)) = home.filter(|(home, _)| fits(slots) && fits(home)) {
+            table.home.copy_from_slice(home);
+            table.asked = asked.to_vec();
         }
         table.plan(members)?;
         Ok(table)
+    }
+
+    /// The table with the history that it left as [`Self::history`].
+    ///
+    /// # Errors
+    /// Bytes that are no history of a table of `members`.
+    pub fn recalled(members: &Members, bytes: &[u8]) -> Result<Self, PlanError> {
+        check::<P>(members.len())?;
+        let width = size_of::<P>();
+        let tables = bytes.split_at_checked(N * width).and_then(|(slots, rest)| {
+            rest.split_at_checked(N * width).map(|(home, asked)| (slots, home, asked))
+        });
+        let Some((slots, home, asked)) = tables else { return Err(refused("not two tables of the slots")) };
+        expect(asked.len().is_multiple_of(8), "asked weights of a broken number of bytes")?;
+        let asked = Weights::new(long_words(asked).collect())?;
+        expect(asked.as_slice().len() <= members.len(), "more asked weights than paths")?;
+        expect(!members.is_whole() || asked == *members.weights(), "asked weights that are not those asked")?;
+        Ok(Self {
+            slots: table(slots, &members.effective())?,
+            home: table(home, asked.as_slice())?,
+            asked: asked.as_slice().to_vec(),
+        })
+    }
+
+    /// Slots, home and the weights that home was taken at, as bytes: little-endian, a slot as wide as in memory.
+    #[must_use]
+    pub fn history(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(2 * N * size_of::<P>() + 8 * self.asked.len());
+        for &slot in self.slots.iter().chain(&*self.home) {
+            let slot: u16 = slot.into();
+            bytes.extend(&slot.to_le_bytes()[..size_of::<P>()]);
+        }
+        bytes.extend(self.asked.iter().flat_map(|weight| weight.to_le_bytes()));
+        bytes
     }
 
     /// Plans anew by the fewest moves. Members keep their numbers; a longer list appends members.
@@ -105,6 +157,22 @@ impl<const N: usize> SlotTable<u8, N> {
     }
 }
 
+/// Table of slots as they were written, with the shares of `weights`.
+fn table<P: Copy + Default + TryFrom<u16>, const N: usize>(
+    bytes: &[u8],
+    weights: &[u64],
+) -> Result<Box<[P; N]>, PlanError> {
+    let narrow = bytes.iter().map(|&slot| u16::from(slot));
+    let members = if size_of::<P>() == 1 { narrow.collect() } else { words(bytes).collect::<Vec<_>>() };
+    let counts = counts(members.iter().copied(), weights.len())?;
+    expect(counts == webster(weights, N as u32), "a table whose shares are not those of its weights")?;
+    let mut table = boxed();
+    for (slot, member) in table.iter_mut().zip(members) {
+        *slot = P::try_from(member).map_err(|_| refused("a slot too wide"))?;
+    }
+    Ok(table)
+}
+
 /// Refuses members that a slot cannot name.
 fn check<P: TryFrom<u16>>(members: usize) -> Result<(), PlanError> {
     let most =
@@ -123,7 +191,6 @@ fn boxed<P: Copy + Default, const N: usize>() -> Box<[P; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Weights;
     use proptest::prelude::*;
 
     type Table = SlotTable<u8, 4096>;
@@ -168,10 +235,10 @@ mod tests {
         let mut table = Table::new(&members(&[4, 3, 2], &[])).unwrap();
         table.plan(&members(&[4, 3, 2], &[0])).unwrap();
         let read = *table.slots();
-        assert_eq!(*Table::resume(&read, &members(&[4, 3, 2], &[0])).unwrap().slots(), read);
-        let back = Table::resume(&read, &members(&[4, 3, 2], &[])).unwrap();
+        assert_eq!(*Table::resume(&read, None, &members(&[4, 3, 2], &[0])).unwrap().slots(), read);
+        let back = Table::resume(&read, None, &members(&[4, 3, 2], &[])).unwrap();
         assert_eq!(back, Table::new(&members(&[4, 3, 2], &[])).unwrap());
-        let fewer = Table::resume(&read, &members(&[1, 1], &[])).unwrap();
+        let fewer = Table::resume(&read, None, &members(&[1, 1], &[])).unwrap();
         assert_eq!(fewer, Table::new(&members(&[1, 1], &[])).unwrap());
     }
 

@@ -1,8 +1,12 @@
 //! Group of weighted members that many threads pick from while others change it.
 
+mod bytes;
+mod delta;
 mod owned;
 mod published;
 mod reader;
+mod revision;
+mod snapshot;
 mod sync;
 
 use crate::technique::{self, Batch, Granularity, Parameters, Row, Stateful, Stateless, Step, Technique};
@@ -11,6 +15,7 @@ use core::fmt;
 use owned::Owned;
 use published::Published;
 pub use reader::Reader;
+pub use revision::Revision;
 use std::boxed::Box;
 use std::format;
 use std::sync::Arc;
@@ -44,6 +49,8 @@ const PART: usize = 4096;
 #[derive(Clone)]
 pub struct Group {
     row: &'static Row,
+    /// All parameters of the technique, those nobody set among them.
+    parameters: Parameters,
     kind: Kind,
 }
 
@@ -57,6 +64,8 @@ enum Kind {
 struct Planned {
     members: Members,
     technique: Arc<dyn Stateless>,
+    /// Number of updates that led here.
+    updates: u64,
 }
 
 /// Members, and the plan and state made of them and of the packets so far.
@@ -74,13 +83,14 @@ impl Group {
     pub fn new(technique: &str, members: &Members, parameters: &Parameters) -> Result<Self, PlanError> {
         let row = technique::row(technique)?;
         let members = members.clone();
-        let kind = match technique::build(row, &members, parameters)? {
+        let (technique, parameters) = technique::build(row, &members, parameters)?;
+        let kind = match technique {
             Technique::Stateless(technique) => {
-                Kind::Stateless(Published::new(Planned { members, technique }))
+                Kind::Stateless(Published::new(Planned { members, technique, updates: 0 }))
             }
             Technique::Stateful(technique) => Kind::Stateful(Owned::new(Running { members, technique })),
         };
-        Ok(Self { row, kind })
+        Ok(Self { row, parameters, kind })
     }
 
     /// Name of the technique.
@@ -161,7 +171,8 @@ impl Group {
         match &self.kind {
             Kind::Stateless(plan) => plan.update(|planned| {
                 let members = numbered(&planned.members, change(&planned.members)?)?;
-                Ok(Planned { technique: planned.technique.replanned(&members)?, members })
+                let technique = planned.technique.replanned(&members)?;
+                Ok(Planned { technique, members, updates: planned.updates + 1 })
             }),
             Kind::Stateful(state) => {
                 let mut running = state.lock();
@@ -192,12 +203,30 @@ impl Group {
         }
     }
 
-    /// Bytes that a pick reads or writes: plan, tables and counters, without the allocator's own.
+    /// Bytes that a pick reads or writes: plan, tables and counters, without the allocator's own. What only updates read
+    /// is in [`Self::history_bytes`].
     #[must_use]
     pub fn state_bytes(&self) -> usize {
         match &self.kind {
             Kind::Stateless(plan) => plan.load().technique.state_bytes(),
             Kind::Stateful(state) => state.lock().technique.state_bytes(),
+        }
+    }
+
+    /// Bytes that updates read and picks do not: members, weights, and the tables that a technique keeps of earlier
+    /// updates. With [`Self::state_bytes`] they are the whole state.
+    #[must_use]
+    pub fn history_bytes(&self) -> usize {
+        let members = |members: &Members| members.len() * (size_of::<u64>() + size_of::<bool>());
+        match &self.kind {
+            Kind::Stateless(plan) => {
+                let planned = plan.load();
+                members(&planned.members) + planned.technique.history_bytes()
+            }
+            Kind::Stateful(state) => {
+                let running = state.lock();
+                members(&running.members) + running.technique.history_bytes()
+            }
         }
     }
 

@@ -96,6 +96,10 @@ impl Stateful for HashExceptions {
             + size_of_val(&self.plan.quotas[..])
     }
 
+    fn history_bytes(&self) -> usize {
+        size_of_val(self.table.slots()) + self.table.history_bytes()
+    }
+
     fn explain(&self, flow: u64) -> Vec<Step> {
         let hashed = Hash::pick(
             &self.plan.hash,

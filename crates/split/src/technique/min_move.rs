@@ -11,8 +11,10 @@ use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
+pub(crate) const NAME: &str = "min-move";
+
 pub(super) const ROW: Row = Row {
-    name: "min-move",
+    name: NAME,
     granularity: Granularity::Stateless,
     summary: "the default: Webster's shares over 65536 slots (slots=4096: smaller), the fewest slots moved",
     source: "anabranch; Webster 1832",
@@ -86,5 +88,27 @@ impl<const N: usize> Stateless for MinMove<N> {
 
     fn explain(&self, flow: u64) -> Vec<Step> {
         vec![Step { what: "slot".to_string(), value: format!("{} of {N}", flow as usize & (N - 1)) }]
+    }
+
+    fn history(&self) -> Vec<u8> {
+        match &self.table {
+            Table::Bytes(table) => table.history(),
+            Table::Words(table) => table.history(),
+        }
+    }
+
+    fn recall(&mut self, members: &Members, history: &[u8]) -> Result<(), PlanError> {
+        match &mut self.table {
+            Table::Bytes(table) => *table = SlotTable::recalled(members, history)?,
+            Table::Words(table) => *table = SlotTable::recalled(members, history)?,
+        }
+        Ok(())
+    }
+
+    fn history_bytes(&self) -> usize {
+        match &self.table {
+            Table::Bytes(table) => table.history_bytes(),
+            Table::Words(table) => table.history_bytes(),
+        }
     }
 }

@@ -28,12 +28,14 @@ mod wcmp;
 mod wfq;
 mod wrr;
 
+use crate::history::expect;
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::string::String;
 use std::sync::Arc;
 use std::vec::Vec;
 
+pub(crate) use min_move::NAME as MIN_MOVE;
 pub use parameters::Parameters;
 pub(crate) use registry::build;
 pub use registry::{TECHNIQUES, row};
@@ -134,6 +136,24 @@ pub(crate) trait Stateless: Send + Sync {
 
     /// How `flow` comes to its member.
     fn explain(&self, flow: u64) -> Vec<Step>;
+
+    /// History as bytes, which re-planning reads beside the members: empty where members and parameters decide it.
+    fn history(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Takes the history of another plan of the same members and parameters in the place of its own.
+    ///
+    /// # Errors
+    /// Bytes that are the history of no such plan; the value is of no use then.
+    fn recall(&mut self, _members: &Members, history: &[u8]) -> Result<(), PlanError> {
+        expect(history.is_empty(), "bytes for a technique that has none")
+    }
+
+    /// Bytes of the history in memory, which updates read and picks do not.
+    fn history_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// Plan and state of a technique that remembers flows or counts packets.
@@ -154,6 +174,11 @@ pub(crate) trait Stateful: Send + CloneBoxed {
 
     /// Bytes that pick reads or writes: plan, tables and counters, without the allocator's own.
     fn state_bytes(&self) -> usize;
+
+    /// Bytes of the history in memory, which updates read and picks do not.
+    fn history_bytes(&self) -> usize {
+        0
+    }
 
     /// How `flow` comes to its member. Does not change the state.
     fn explain(&self, flow: u64) -> Vec<Step>;

@@ -11,14 +11,15 @@ use std::vec::Vec;
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     given: BTreeMap<String, String>,
-    known: Vec<&'static str>,
+    /// Keys that were read, each with the value that was taken.
+    taken: Vec<(&'static str, String)>,
 }
 
 impl Parameters {
     /// From pairs, as in `slots=4096`.
     pub fn new<K: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
         let given = pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect();
-        Self { given, known: Vec::new() }
+        Self { given, taken: Vec::new() }
     }
 
     /// Whether nothing is set.
@@ -31,17 +32,18 @@ impl Parameters {
     ///
     /// # Errors
     /// A value that is no `T`.
-    pub fn take<T: FromStr>(&mut self, key: &'static str, default: T) -> Result<T, PlanError> {
-        self.known.push(key);
-        match self.given.remove(key) {
-            None => Ok(default),
+    pub fn take<T: FromStr + ToString>(&mut self, key: &'static str, default: T) -> Result<T, PlanError> {
+        let value = match self.given.remove(key) {
+            None => default,
             Some(text) => text.parse().map_err(|_| {
                 PlanError::new(
                     format!("{key}: `{text}` is not a valid value"),
                     format!("give {}", form::<T>()),
                 )
-            }),
-        }
+            })?,
+        };
+        self.taken.push((key, value.to_string()));
+        Ok(value)
     }
 
     /// The value of `key` among `choices`; the first is the default.
@@ -62,22 +64,27 @@ impl Parameters {
         })
     }
 
-    /// Refuses what was set and never read.
+    /// Values of all keys that were read, those nobody set among them; refuses what was set and never read.
     ///
     /// # Errors
     /// Names the key and the keys there are.
-    pub fn finish(&self, technique: &str) -> Result<(), PlanError> {
+    pub fn finish(self, technique: &str) -> Result<Self, PlanError> {
         match self.given.keys().next() {
-            None => Ok(()),
-            Some(key) if self.known.is_empty() => Err(PlanError::new(
+            None => Ok(Self::new(self.taken)),
+            Some(key) if self.taken.is_empty() => Err(PlanError::new(
                 format!("{technique} has no parameter `{key}`"),
                 "it takes none: leave it out",
             )),
             Some(key) => Err(PlanError::new(
                 format!("{technique} has no parameter `{key}`"),
-                format!("it takes {}", self.known.join(", ")),
+                format!("it takes {}", self.taken.iter().map(|&(key, _)| key).collect::<Vec<_>>().join(", ")),
             )),
         }
+    }
+
+    /// Values by key, in the order of the keys.
+    pub(crate) fn pairs(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.given.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 }
 

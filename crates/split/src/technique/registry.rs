@@ -47,13 +47,16 @@ pub fn row(name: &str) -> Result<&'static Row, PlanError> {
     })
 }
 
-/// Plans a technique for `members`.
+/// Plans a technique for `members`; beside it all its parameters, those nobody set among them.
 ///
 /// # Errors
 /// An unknown parameter, or weights beyond the technique's limits.
-pub(crate) fn build(row: &Row, members: &Members, parameters: &Parameters) -> Result<Technique, PlanError> {
+pub(crate) fn build(
+    row: &Row,
+    members: &Members,
+    parameters: &Parameters,
+) -> Result<(Technique, Parameters), PlanError> {
     let mut parameters = parameters.clone();
     let technique = (row.build)(members, &mut parameters)?;
-    parameters.finish(row.name)?;
-    Ok(technique)
+    Ok((technique, parameters.finish(row.name)?))
 }

@@ -36,6 +36,11 @@ impl RejectionCells {
     /// Plans `members` from the cells with all paths up, as they were before.
     fn new(mut whole: Layout, members: &Members) -> Self {
         whole.plan(members.weights().as_slice());
+        Self::lessened(whole, members)
+    }
+
+    /// Plans `members` from their cells with all paths up.
+    fn lessened(whole: Layout, members: &Members) -> Self {
         let mut layout = whole.clone();
         if !members.up().iter().all(|&up| up) {
             layout.plan(&members.effective());
@@ -84,5 +89,18 @@ impl Stateless for RejectionCells {
                 value: if accepted { "accepts" } else { "refuses" }.to_string(),
             })
             .collect()
+    }
+
+    fn history(&self) -> Vec<u8> {
+        self.whole.history()
+    }
+
+    fn recall(&mut self, members: &Members, history: &[u8]) -> Result<(), PlanError> {
+        *self = Self::lessened(Layout::recalled(members.weights().as_slice(), history)?, members);
+        Ok(())
+    }
+
+    fn history_bytes(&self) -> usize {
+        self.whole.bytes()
     }
 }

@@ -4,6 +4,7 @@ use super::picker::{self, Picker};
 use super::scoring::{Narrow, Scorer};
 use super::{Stateless, Step, Technique};
 use crate::control;
+use crate::history::expect;
 use crate::{Members, PlanError};
 use std::boxed::Box;
 use std::format;
@@ -24,6 +25,22 @@ pub(super) enum Layout {
 pub(super) trait Rule: Clone + Send + Sync {
     /// Lays out `members`.
     fn lay_out(&mut self, members: &Members) -> Result<Layout, PlanError>;
+
+    /// History as bytes, which the next layout reads beside the members: empty where members and parameters decide it.
+    fn history(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Takes a history, and lays out `members` as it was.
+    fn recall(&mut self, members: &Members, history: &[u8]) -> Result<Layout, PlanError> {
+        expect(history.is_empty(), "bytes for a technique that has none")?;
+        self.lay_out(members)
+    }
+
+    /// Bytes of the history in memory.
+    fn history_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// A rule and the table it made last.
@@ -95,5 +112,18 @@ impl<R: Rule + 'static> Stateless for Table<R> {
             }
             Plan::Scores(scores) => scores.explain(flow as u32),
         }
+    }
+
+    fn history(&self) -> Vec<u8> {
+        self.rule.history()
+    }
+
+    fn recall(&mut self, members: &Members, history: &[u8]) -> Result<(), PlanError> {
+        self.plan = Plan::new(self.rule.recall(members, history)?, members.len())?;
+        Ok(())
+    }
+
+    fn history_bytes(&self) -> usize {
+        self.rule.history_bytes()
     }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from anabranch.deploy.netlink.nexthop import Device
-from anabranch.deploy.targets.ebpf import datapath, listing
+from anabranch.deploy.targets.ebpf import datapath, listing, state_file
 from anabranch.deploy.targets.ebpf.datapath import OpenDatapath
 from anabranch.deploy.targets.ebpf.desired import MISSING, Desired, desired
 from anabranch.deploy.targets.ebpf.observe import Observed, observe
@@ -21,9 +21,11 @@ def change(plan: EbpfPlan, observed: Observed, desired: Desired | None) -> Chang
         lines = [f"- what is left of datapath {plan.name}"] if observed.remnant else _lines(plan, observed, None)
         return Change(lines, len(lines), NONE, lambda: datapath.remove(observed.folder))
     lines = _lines(plan, observed, desired)
+    if not lines and not _is_kept(plan, observed.datapath):
+        lines = [f"~+ tables of datapath {plan.name} in {plan.state}"]
 
     def commit() -> None:
-        _put(observed, desired)
+        _put(plan, observed, desired)
 
     return Change(
         lines,
@@ -50,11 +52,20 @@ def put(
     with observe(plan, writes=True, devices=devices, before=before) as observed:
         aimed = desired(plan, devices, observed.state)
         changed = change(plan, observed, aimed)
-        return changed, _put(observed, aimed) if changed else observed.datapath
+        return changed, _put(plan, observed, aimed) if changed else observed.datapath
 
 
-def _put(observed: Observed, desired: Desired) -> OpenDatapath | None:
-    return datapath.change(observed.folder, observed.datapath, desired)
+def _put(plan: EbpfPlan, observed: Observed, desired: Desired) -> OpenDatapath | None:
+    tables = state_file.read(plan.state) if plan.state else {}
+    changed = datapath.change(observed.folder, observed.datapath, desired, tables)
+    if changed is not None and not _is_kept(plan, changed):
+        state_file.write(plan.state, changed.datapath.tables())
+    return changed
+
+
+def _is_kept(plan: EbpfPlan, standing: OpenDatapath | None) -> bool:
+    """Whether the file of tables, if there is one, has those of a datapath."""
+    return not plan.state or standing is None or state_file.read(plan.state) == standing.datapath.tables()
 
 
 def _summary(plan: EbpfPlan, desired: Desired) -> str:

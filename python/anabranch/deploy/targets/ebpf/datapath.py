@@ -12,7 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -147,13 +147,16 @@ def described(datapath: KernelDatapath) -> DatapathState:
     )
 
 
-def change(folder: Path, before: OpenDatapath | None, target: Shape) -> OpenDatapath | None:
+def change(
+    folder: Path, before: OpenDatapath | None, target: Shape, tables: Mapping[str, bytes] | None = None
+) -> OpenDatapath | None:
     """Makes the datapath what is wanted; if anything is refused, it is as before.
 
     Args:
         folder: of the datapath.
         before: what stands, as `opened` says.
         target: what shall be.
+        tables: of groups that are new to the kernel, from which they go on; see `state_file`.
 
     Returns:
         What stands then.
@@ -165,7 +168,7 @@ def change(folder: Path, before: OpenDatapath | None, target: Shape) -> OpenData
     if finish(folder):
         before = opened(folder)
     if before is None or not fits(before.state, target):
-        _replace(folder, before, target)
+        _replace(folder, before, target, dict(tables or {}))
         return opened(folder)
     datapath = before.datapath
     with ExitStack() as undo:
@@ -174,7 +177,7 @@ def change(folder: Path, before: OpenDatapath | None, target: Shape) -> OpenData
                 _forget(datapath, index, hook)
                 datapath.attach(index, hook)
                 undo.callback(datapath.detach, index, hook)
-        datapath.put(target.kernel_groups)
+        datapath.put(target.kernel_groups, tables=dict(tables or {}))
         undo.pop_all()
     for index, hook, _ in datapath.attachments():
         if (index, hook) not in target.attached:
@@ -241,12 +244,13 @@ def _lock(handle: int) -> bool:
     return False
 
 
-def _replace(folder: Path, before: OpenDatapath | None, target: Shape) -> None:
+def _replace(folder: Path, before: OpenDatapath | None, target: Shape, tables: dict[str, bytes]) -> None:
     new = _beside(folder, NEW)
     datapath = KernelDatapath.create(new, target.scheme, target.group_capacity, target.route_capacity)
     with ExitStack() as undo:
         undo.callback(datapath.remove)
-        datapath.put(target.kernel_groups)
+        observed = {} if before is None else before.datapath.tables()
+        datapath.put(target.kernel_groups, tables=tables | observed)
         for index, hook in target.attached:
             if before is not None and (index, hook) in before.state.attached:
                 datapath.replace(before.datapath, index, hook)

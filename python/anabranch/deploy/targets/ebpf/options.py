@@ -10,7 +10,7 @@ import typer
 
 @dataclass(frozen=True)
 class Options:
-    """Devices whose packets are split, and the hook."""
+    """Devices whose packets are split, the hook, and the file of the tables."""
 
     dev: Annotated[
         list[str] | None,
@@ -18,6 +18,13 @@ class Options:
     ] = None
     hook: Annotated[
         str, typer.Option(metavar="NAME", help="For ebpf: `ingress`, `egress` or `xdp`; that of the plan.")
+    ] = ""
+    state: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="For ebpf: keep the tables in this file, so that a new datapath goes on from them, as after a reboot.",
+        ),
     ] = ""
 
 

@@ -88,6 +88,8 @@ class EbpfPlan:
     hook: str
     """`ingress`, `egress` or `xdp`."""
     groups: tuple[WeightedMembers, ...]
+    state: str = ""
+    """File that keeps the tables; none if empty."""
 
     @property
     def kernel(self) -> KernelProgram:
@@ -96,7 +98,7 @@ class EbpfPlan:
 
 
 def read_with(plan: str, options: Options) -> EbpfPlan:
-    """The plan, on the devices and at the hook that the command line names before it.
+    """The plan, on the devices, at the hook and with the file of tables that the command line names before it.
 
     Raises:
         AnabranchError: as `parse`.
@@ -107,7 +109,7 @@ def read_with(plan: str, options: Options) -> EbpfPlan:
         raise AnabranchError(f"hook: {options.hook}: unknown; use one of {', '.join(HOOKS)}")
     if options.dev:
         planned = replace(planned, devices=tuple(dict.fromkeys(options.dev)))
-    return checked(replace(planned, hook=options.hook or planned.hook))
+    return checked(replace(planned, hook=options.hook or planned.hook, state=options.state))
 
 
 def parse(text: str, file: str) -> EbpfPlan:
