@@ -46,6 +46,7 @@ fn main() -> Result<(), PlanError> {
             );
         }
     }
+    println!("{:<16} {:<7} {:>10.0}", "array index", "single", median(index_rates(&keys)) / 1e6);
     println!(
         "\n{:<16} {:>9} {:>9} {:>9} {:>9}   (until seen, us)",
         "technique", "median", "p95", "p99", "worst"
@@ -57,6 +58,28 @@ fn main() -> Result<(), PlanError> {
         println!("{technique:<16} {:>9.1} {:>9.1} {:>9.1} {:>9.1}", at(0.5), at(0.95), at(0.99), at(1.0));
     }
     Ok(())
+}
+
+/// Loads a second of processor time from an array in the cache, by the low bits of each key: what a pick by a table costs
+/// at least.
+fn index_rates(keys: &[u64]) -> Vec<f64> {
+    let array: Box<[u8]> = (0..1 << 16).map(|slot| slot as u8).collect();
+    let mut out = vec![0; BATCH];
+    let round = |_| {
+        let (began, mut count) = (processor_time(), 0u32);
+        let started = Instant::now();
+        for keys in keys.chunks(BATCH).cycle() {
+            if started.elapsed() > ROUND {
+                break;
+            }
+            let array = black_box(&array);
+            keys.iter().zip(&mut out).for_each(|(&key, out)| *out = u16::from(array[key as usize & 0xffff]));
+            black_box(&mut out);
+            count += keys.len() as u32;
+        }
+        f64::from(count) / (processor_time() - began).as_secs_f64()
+    };
+    (0..ROUNDS).map(round).collect()
 }
 
 /// Longest time that all updates may take.

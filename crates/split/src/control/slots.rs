@@ -6,6 +6,7 @@ use crate::apportion::webster::webster;
 use crate::history::{counts, expect, long_words, refused, words};
 use crate::{Members, PlanError, Weights};
 use std::boxed::Box;
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
@@ -16,7 +17,7 @@ use std::vec::Vec;
 /// that comes back gets its own flows back; other asked weights move it as soon as all of them are met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotTable<P, const N: usize> {
-    slots: Box<[P; N]>,
+    slots: Arc<[P; N]>,
     home: Box<[P; N]>,
     /// Asked weights that home was taken at.
     asked: Vec<u64>,
@@ -26,14 +27,14 @@ impl<P, const N: usize> SlotTable<P, N> {
     /// Slots as picks read them.
     #[inline(always)]
     #[must_use]
-    pub const fn slots(&self) -> &[P; N] {
+    pub fn slots(&self) -> &[P; N] {
         &self.slots
     }
 
-    /// Slots, home, and the asked weights of the home.
+    /// Slots as long as somebody picks by them, whatever becomes of the table.
     #[must_use]
-    pub fn into_parts(self) -> (Box<[P; N]>, Box<[P; N]>, Vec<u64>) {
-        (self.slots, self.home, self.asked)
+    pub fn shared(&self) -> Arc<[P; N]> {
+        Arc::clone(&self.slots)
     }
 
     /// Asked weights of the home.
@@ -59,7 +60,7 @@ impl<P: Copy + Default + TryFrom<u16> + Into<u16>, const N: usize> SlotTable<P, 
         check::<P>(asked.len())?;
         let mut home = boxed();
         fill(&mut home[..], asked);
-        let mut table = Self { slots: home.clone(), home, asked: asked.to_vec() };
+        let mut table = Self { slots: home.clone().into(), home, asked: asked.to_vec() };
         table.plan(members)?;
         Ok(table)
     }
@@ -78,7 +79,7 @@ impl<P: Copy + Default + TryFrom<u16> + Into<u16>, const N: usize> SlotTable<P, 
         let mut table = Self::new(&Members::all_up(members.weights().clone()))?;
         let fits = |slots: &[P; N]| slots.iter().all(|&member| usize::from(member.into()) < members.len());
         if fits(slots) {
-            table.slots.copy_from_slice(slots);
+            Arc::make_mut(&mut table.slots).copy_from_slice(slots);
         }
         if let Some((home, asked)) = home.filter(|(home, _)| fits(slots) && fits(home)) {
             table.home.copy_from_slice(home);
@@ -104,7 +105,7 @@ impl<P: Copy + Default + TryFrom<u16> + Into<u16>, const N: usize> SlotTable<P, 
         expect(asked.as_slice().len() <= members.len(), "more asked weights than paths")?;
         expect(!members.is_whole() || asked == *members.weights(), "asked weights that are not those asked")?;
         Ok(Self {
-            slots: table(slots, &members.effective())?,
+            slots: table(slots, &members.effective())?.into(),
             home: table(home, asked.as_slice())?,
             asked: asked.as_slice().to_vec(),
         })
@@ -128,13 +129,21 @@ impl<P: Copy + Default + TryFrom<u16> + Into<u16>, const N: usize> SlotTable<P, 
     /// More members than slots of this width can name; the table stands.
     pub fn plan(&mut self, members: &Members) -> Result<(), PlanError> {
         check::<P>(members.len())?;
-        rebalance(&mut self.slots[..], &self.home[..], &members.effective());
+        rebalance(&mut Arc::make_mut(&mut self.slots)[..], &self.home[..], &members.effective());
         let asked = members.weights().as_slice();
         if members.is_whole() && self.asked != asked {
             self.home.copy_from_slice(&self.slots[..]);
             self.asked = asked.to_vec();
         }
         Ok(())
+    }
+
+    /// Slots, home, and the asked weights of the home.
+    #[must_use]
+    pub fn into_parts(self) -> (Box<[P; N]>, Box<[P; N]>, Vec<u64>) {
+        let mut slots = boxed();
+        slots.copy_from_slice(&self.slots[..]);
+        (slots, self.home, self.asked)
     }
 
     /// Share of each of `members`.
@@ -153,7 +162,7 @@ impl<const N: usize> SlotTable<u8, N> {
             words.iter_mut().zip(from).for_each(|(word, &byte)| *word = u16::from(byte));
             words
         };
-        SlotTable { slots: widen(&self.slots), home: widen(&self.home), asked: self.asked.clone() }
+        SlotTable { slots: widen(&self.slots).into(), home: widen(&self.home), asked: self.asked.clone() }
     }
 }
 

@@ -56,7 +56,7 @@ impl Group {
             let new = other.stateless("snapshot")?.load();
             return plan.update(|old| {
                 let members = numbered(&old.members, new.members.clone())?;
-                Ok(Planned { members, technique: new.technique.clone(), updates: new.updates })
+                Ok(Planned::new(members, new.technique.clone(), new.updates))
             });
         }
         let mut unread = Unread::new("delta", MAGIC, bytes)?;

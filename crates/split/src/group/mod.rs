@@ -9,7 +9,9 @@ mod revision;
 mod snapshot;
 mod sync;
 
-use crate::technique::{self, Batch, Granularity, Parameters, Row, Stateful, Stateless, Step, Technique};
+use crate::technique::{
+    self, Batch, Granularity, Lookup, Parameters, Row, Stateful, Stateless, Step, Technique,
+};
 use crate::{Members, PlanError};
 use core::fmt;
 use owned::Owned;
@@ -64,8 +66,26 @@ enum Kind {
 struct Planned {
     members: Members,
     technique: Arc<dyn Stateless>,
+    /// Table of the technique, for picks one by one.
+    lookup: Lookup,
     /// Number of updates that led here.
     updates: u64,
+}
+
+impl Planned {
+    fn new(members: Members, technique: Arc<dyn Stateless>, updates: u64) -> Self {
+        Self { lookup: technique.lookup(), members, technique, updates }
+    }
+
+    /// Member of one packet of a flow.
+    #[inline]
+    fn pick(&self, flow: u64) -> u16 {
+        self.lookup.pick(flow).unwrap_or_else(|| {
+            let mut out = [0];
+            self.technique.pick(&[flow], &mut out);
+            out[0]
+        })
+    }
 }
 
 /// Members, and the plan and state made of them and of the packets so far.
@@ -73,6 +93,15 @@ struct Planned {
 struct Running {
     members: Members,
     technique: Box<dyn Stateful>,
+}
+
+impl Running {
+    /// Member of one packet of a flow.
+    fn pick(&mut self, flow: u64) -> u16 {
+        let mut out = [0];
+        self.technique.pick(&Batch::of_flows(&[flow]), &mut out);
+        out[0]
+    }
 }
 
 impl Group {
@@ -86,7 +115,7 @@ impl Group {
         let (technique, parameters) = technique::build(row, &members, parameters)?;
         let kind = match technique {
             Technique::Stateless(technique) => {
-                Kind::Stateless(Published::new(Planned { members, technique, updates: 0 }))
+                Kind::Stateless(Published::new(Planned::new(members, technique, 0)))
             }
             Technique::Stateful(technique) => Kind::Stateful(Owned::new(Running { members, technique })),
         };
@@ -109,12 +138,10 @@ impl Group {
     #[inline]
     #[must_use]
     pub fn pick(&self, flow: u64) -> u16 {
-        let mut out = [0];
         match &self.kind {
-            Kind::Stateless(plan) => plan.load().technique.pick(&[flow], &mut out),
-            Kind::Stateful(state) => state.lock().technique.pick(&Batch::of_flows(&[flow]), &mut out),
+            Kind::Stateless(plan) => plan.load().pick(flow),
+            Kind::Stateful(state) => state.lock().pick(flow),
         }
-        out[0]
     }
 
     /// Picks the member of every packet of `batch`, in order. An update meanwhile takes effect at some packet of it.
@@ -172,7 +199,7 @@ impl Group {
             Kind::Stateless(plan) => plan.update(|planned| {
                 let members = numbered(&planned.members, change(&planned.members)?)?;
                 let technique = planned.technique.replanned(&members)?;
-                Ok(Planned { technique, members, updates: planned.updates + 1 })
+                Ok(Planned::new(members, technique, planned.updates + 1))
             }),
             Kind::Stateful(state) => {
                 let mut running = state.lock();

@@ -2,7 +2,6 @@
 
 use super::sync::Cached;
 use super::{Kind, Owned, Planned, Running};
-use crate::technique::Batch;
 
 /// Handle of one thread on a [`crate::Group`]: picks one by one, always by the present plan.
 ///
@@ -27,11 +26,9 @@ impl<'g> Reader<'g> {
     #[inline]
     #[must_use]
     pub fn pick(&mut self, flow: u64) -> u16 {
-        let mut out = [0];
         match &mut self.0 {
-            Access::Stateless(plan) => plan.load().technique.pick(&[flow], &mut out),
-            Access::Stateful(state) => state.lock().technique.pick(&Batch::of_flows(&[flow]), &mut out),
+            Access::Stateless(plan) => plan.load().pick(flow),
+            Access::Stateful(state) => state.lock().pick(flow),
         }
-        out[0]
     }
 }

@@ -179,5 +179,5 @@ pub(super) fn recalled(
         Some(plan) => plan.recall(&members, history)?,
         None => unreachable!("nobody else has seen the plan"),
     }
-    Ok(Planned { members, technique, updates })
+    Ok(Planned::new(members, technique, updates))
 }

@@ -1,7 +1,7 @@
 //! Min-move table, the default: one load per packet, Webster's shares over 2^16 slots, and every change of weights,
 //! failure or new path moves the fewest slots there is.
 
-use super::{Granularity, Parameters, Row, Stateless, Step, Technique};
+use super::{Granularity, Lookup, Parameters, Row, Stateless, Step, Technique};
 use crate::control::SlotTable;
 use crate::picks::{Slots, each};
 use crate::{Members, PlanError, Still};
@@ -69,6 +69,13 @@ impl<const N: usize> Stateless for MinMove<N> {
         match &self.table {
             Table::Bytes(table) => each::<Slots<u8, N>, _>(table.slots(), &mut (), &mut Still, flows, out),
             Table::Words(table) => each::<Slots<u16, N>, _>(table.slots(), &mut (), &mut Still, flows, out),
+        }
+    }
+
+    fn lookup(&self) -> Lookup {
+        match &self.table {
+            Table::Bytes(table) => Lookup::Bytes(table.shared()),
+            Table::Words(table) => Lookup::Words(table.shared()),
         }
     }
 

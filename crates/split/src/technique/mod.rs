@@ -10,6 +10,7 @@ mod deficit;
 mod hash_exceptions;
 mod interval;
 mod linux_resilient;
+mod lookup;
 mod maglev;
 mod min_move;
 mod niagara;
@@ -35,6 +36,7 @@ use std::string::String;
 use std::sync::Arc;
 use std::vec::Vec;
 
+pub(crate) use lookup::Lookup;
 pub(crate) use min_move::NAME as MIN_MOVE;
 pub use parameters::Parameters;
 pub(crate) use registry::build;
@@ -127,6 +129,11 @@ pub(crate) trait Stateless: Send + Sync {
 
     /// The member of each flow, in order. `out` is as long as `flows`.
     fn pick(&self, flows: &[u64], out: &mut [u16]);
+
+    /// Table that decides, if there is one: picks by it are those of `pick`.
+    fn lookup(&self) -> Lookup {
+        Lookup::None
+    }
 
     /// Exact long-run share of each member under a perfect hash.
     fn shares(&self) -> Vec<f64>;

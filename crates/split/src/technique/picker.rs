@@ -1,9 +1,11 @@
 //! A plan with the scheme that reads it, its type forgotten: one dynamic call per batch, none per packet.
 
+use super::Lookup;
 use crate::picks::modulo::ModuloTable;
 use crate::picks::{self, Modulo, Slots};
 use crate::{Pick, Still};
 use std::boxed::Box;
+use std::sync::Arc;
 use std::vec::Vec;
 
 /// A planned stateless scheme.
@@ -13,10 +15,14 @@ pub(super) trait Picker: Send + Sync {
 
     /// Bytes of the plan.
     fn bytes(&self) -> usize;
+
+    /// Table that decides, if there is one.
+    fn lookup(&self) -> Lookup;
 }
 
 struct Planned<S: Pick> {
-    plan: Box<S::Plan>,
+    plan: Arc<S::Plan>,
+    lookup: Lookup,
     /// Bytes that the plan points to.
     behind: usize,
 }
@@ -32,6 +38,10 @@ where
     fn bytes(&self) -> usize {
         size_of_val(&*self.plan) + self.behind
     }
+
+    fn lookup(&self) -> Lookup {
+        self.lookup.clone()
+    }
 }
 
 /// A plan that holds everything, or points to `behind` bytes.
@@ -39,7 +49,20 @@ pub(super) fn planned<S: Pick<State = ()> + 'static>(plan: Box<S::Plan>, behind:
 where
     S::Plan: Send + Sync,
 {
-    Box::new(Planned::<S> { plan, behind })
+    Box::new(Planned::<S> { plan: plan.into(), lookup: Lookup::None, behind })
+}
+
+/// A plan that is a table.
+fn tabled<S: Pick<State = ()> + 'static>(
+    plan: Box<S::Plan>,
+    behind: usize,
+    lookup: impl FnOnce(Arc<S::Plan>) -> Lookup,
+) -> Box<dyn Picker>
+where
+    S::Plan: Send + Sync + Sized,
+{
+    let plan: Arc<S::Plan> = plan.into();
+    Box::new(Planned::<S> { lookup: lookup(Arc::clone(&plan)), plan, behind })
 }
 
 /// `hash % length` over `entries` (not empty), by the cheapest scheme that computes it: a mask for the powers of two
@@ -51,9 +74,9 @@ pub(super) fn table(entries: Vec<u16>) -> Box<dyn Picker> {
                 $($length => {
                     let narrow = entries.iter().map(|&m| u8::try_from(m)).collect::<Result<Box<[u8]>, _>>();
                     return match narrow.map(<Box<[u8; $length]>>::try_from) {
-                        Ok(Ok(plan)) => planned::<Slots<u8, $length>>(plan, 0),
+                        Ok(Ok(plan)) => tabled::<Slots<u8, $length>>(plan, 0, |slots| Lookup::Bytes(slots)),
                         _ => match <Box<[u16; $length]>>::try_from(entries.into_boxed_slice()) {
-                            Ok(plan) => planned::<Slots<u16, $length>>(plan, 0),
+                            Ok(plan) => tabled::<Slots<u16, $length>>(plan, 0, |slots| Lookup::Words(slots)),
                             Err(_) => unreachable!("the length was matched"),
                         },
                     };
@@ -65,7 +88,7 @@ pub(super) fn table(entries: Vec<u16>) -> Box<dyn Picker> {
     masked!(16 32 64 128 256 512 1024 2048 4096 8192 16384 32768 65536);
     let behind = size_of_val(&entries[..]);
     match ModuloTable::new(entries.into_boxed_slice()) {
-        Some(plan) => planned::<Modulo<Box<[u16]>>>(Box::new(plan), behind),
+        Some(plan) => tabled::<Modulo<Box<[u16]>>>(Box::new(plan), behind, Lookup::Remainders),
         None => unreachable!("tables have at least one entry and less than 2^32"),
     }
 }
@@ -83,9 +106,11 @@ mod tests {
             for offset in [0u16, 900] {
                 let entries: Vec<u16> = (0..length).map(|i| (i % 120) as u16 + offset).collect();
                 let mut out = vec![0; flows.len()];
-                table(entries.clone()).pick(&flows, &mut out);
+                let picker = table(entries.clone());
+                picker.pick(&flows, &mut out);
                 for (&flow, &member) in flows.iter().zip(&out) {
                     assert_eq!(member, entries[flow as u32 as usize % length]);
+                    assert_eq!(picker.lookup().pick(flow), Some(member));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::picker::{self, Picker};
 use super::scoring::{Narrow, Scorer};
-use super::{Stateless, Step, Technique};
+use super::{Lookup, Stateless, Step, Technique};
 use crate::control;
 use crate::history::expect;
 use crate::{Members, PlanError};
@@ -87,6 +87,13 @@ impl<R: Rule + 'static> Stateless for Table<R> {
         match &self.plan {
             Plan::Entries { picker, .. } => picker.pick(flows, out),
             Plan::Scores(scores) => scores.pick(flows, out),
+        }
+    }
+
+    fn lookup(&self) -> Lookup {
+        match &self.plan {
+            Plan::Entries { picker, .. } => picker.lookup(),
+            Plan::Scores(_) => Lookup::None,
         }
     }
 
