@@ -2,7 +2,6 @@
 
 use crate::error::KernelError;
 use crate::group::Group;
-use crate::home::Home;
 use crate::layout::{MEMBERS, SLOTS, SLOTS_LARGE, TURNS, Turns};
 use crate::object::Object;
 use anabranch_split::apportion::{gravity, reciprocal, turns};
@@ -31,6 +30,14 @@ pub enum Body {
     Arrivals(Box<Arrivals>),
     /// Turns.
     Turns(Box<Turns>),
+}
+
+/// Home of a group's slots ([`anabranch_split::control::SlotTable`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Home {
+    pub(crate) slots: Body,
+    /// Asked weights that it was taken at.
+    pub(crate) asked: Vec<u64>,
 }
 
 impl Body {

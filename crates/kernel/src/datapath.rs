@@ -1,13 +1,13 @@
 //! A datapath: a scheme's program with its maps, pinned in a folder of the BPF file system, so that it goes on when
 //! the process that made it ends, and the next one finds it as it is.
 
-use crate::body::{Body, asked};
+use crate::body::{Body, Home, asked};
 use crate::capacity::PARTS;
 use crate::error::KernelError;
 use crate::folder::{clear, create_locked, half_of, inode, lock};
 use crate::grace::Grace;
 use crate::group::{Group, Prefix};
-use crate::home::{Home, Table, Tables};
+use crate::home::{Table, Tables};
 use crate::layout::{Counter, Counters, Destination, GENERATIONS, Head, MEMBERS, NAME_BYTES, plan_number};
 use crate::link::{self, Attachment, Hook};
 use crate::maps::{OTHER_VERSION, Plain, Plans, summed};

@@ -3,7 +3,7 @@
 //! Programs do not read it. It stands in PLANS behind the plans of all groups, in the generation of its plan, so that
 //! both come into force in one step.
 
-use crate::body::Body;
+use crate::body::{Body, Home};
 use crate::error::KernelError;
 use crate::group::NO_TARGET;
 use crate::layout::{Head, MEMBERS, SLOTS, SLOTS_LARGE};
@@ -92,14 +92,6 @@ impl Table {
         let (slots, home, asked) = table.into_parts();
         Self { members, slots: body(slots), home: Some(Home { slots: body(home), asked }) }
     }
-}
-
-/// Home of a group's slots ([`anabranch_split::control::SlotTable`]).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Home {
-    pub(crate) slots: Body,
-    /// Asked weights that it was taken at.
-    pub(crate) asked: Vec<u64>,
 }
 
 impl Home {

@@ -1,8 +1,7 @@
 //! A group as it stands in the kernel, and what it says of how it was asked for.
 
-use crate::body::Body;
+use crate::body::{Body, Home};
 use crate::group::{Group, Member, NO_TARGET, Prefix};
-use crate::home::Home;
 use crate::layout::{Head, MEMBERS, Output};
 use crate::object::Object;
 use std::vec::Vec;
