@@ -18,6 +18,7 @@ RUST = ("crates", "ebpf", "fuzz", "bench")
 EXCUSED = {
     ("bench/benches/threads.rs", "thread.join()"): "it has been asked to end",
     ("crates/balancers/tests/it/engine/determinism.rs", "thread.join()"): "a simulation",
+    ("crates/c/tests/it/installed.rs", "command.output()"): "a compiler, pkg-config, or an example, which ends by itself",
     ("crates/kernel/src/grace.rs", "waiting.join()"): "one call of the kernel, some 10 ms",
     ("crates/kernel/src/probe.rs", "join()"): "questions to the kernel, which does not wait",
     ("crates/kernel/tests/it/objects.rs", "status()"): "a compiler, asked for by hand",

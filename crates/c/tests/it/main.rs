@@ -1,0 +1,7 @@
+//! The C library as its users have it: the header, programs in C beside the same in Rust, and what is refused.
+
+mod header;
+mod installed;
+mod programs;
+mod refusals;
+mod threads;
