@@ -214,7 +214,7 @@ anabranch_status anabranch_network_run_until_any_done(const anabranch_network *n
                                                       uint64_t time_ps);
 
 // Number of messages that were sent and have not ended; 0 if there is no network.
-size_t anabranch_network_under_way(const anabranch_network *network);
+size_t anabranch_network_unfinished(const anabranch_network *network);
 
 // Number of messages that have ended and that nobody has taken; 0 if there is no network.
 size_t anabranch_network_done(const anabranch_network *network);

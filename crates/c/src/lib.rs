@@ -23,7 +23,7 @@ pub use network::{
     anabranch_network_host, anabranch_network_hosts, anabranch_network_ideal, anabranch_network_next_event,
     anabranch_network_now, anabranch_network_of_text, anabranch_network_open, anabranch_network_run_until,
     anabranch_network_run_until_any_done, anabranch_network_send, anabranch_network_send_many,
-    anabranch_network_take_done, anabranch_network_under_way,
+    anabranch_network_take_done, anabranch_network_unfinished,
 };
 pub use outcome::{Status, anabranch_last_error, anabranch_version};
 pub use reader::{Reader, anabranch_reader_free, anabranch_reader_new, anabranch_reader_pick};

@@ -250,7 +250,7 @@ pub extern "C" fn anabranch_network_run_until_any_done(network: Option<&Network>
 
 /// Number of messages that were sent and have not ended; 0 if there is no network.
 #[unsafe(no_mangle)]
-pub extern "C" fn anabranch_network_under_way(network: Option<&Network>) -> usize {
+pub extern "C" fn anabranch_network_unfinished(network: Option<&Network>) -> usize {
     answer(|| Ok(handle("network", network)?.lock()?.network.open())).unwrap_or(0)
 }
 

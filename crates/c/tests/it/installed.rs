@@ -65,9 +65,16 @@ pub(crate) fn compiled(example: &str, linked: Linked) -> Option<PathBuf> {
     Some(program)
 }
 
-/// Lines that a program prints; it must end with status 0.
-pub(crate) fn lines(program: &Path, arguments: &[&str]) -> Vec<String> {
+/// Runs a program, with the shared library where it looks for it.
+pub(crate) fn run(program: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(program);
     command.args(arguments).env("LD_LIBRARY_PATH", prefix().join("lib"));
-    String::from_utf8(output(&mut command).stdout).unwrap().lines().map(str::to_owned).collect()
+    command.output().unwrap()
+}
+
+/// Lines that a program prints; it must end with status 0.
+pub(crate) fn lines(program: &Path, arguments: &[&str]) -> Vec<String> {
+    let output = run(program, arguments);
+    assert!(output.status.success(), "{program:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }

@@ -1,11 +1,10 @@
 //! The examples in C, beside the same in Rust.
 
-use crate::installed::{CRATE, Linked, compiled, lines, pkg_config, prefix};
+use crate::installed::{CRATE, Linked, compiled, lines, pkg_config, run};
 use anabranch_network::{DrivenNetwork, Message, UNINTERRUPTED};
 use anabranch_scenario::Scenario;
 use anabranch_split::{Batch, Group, Members, Parameters, Weights};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 const PACKETS: u64 = 100_000;
@@ -74,11 +73,7 @@ fn a_program_in_c_splits_as_the_library_does() {
         // It remembers flows: who picks first decides nothing here, for all are known when the threads begin.
         assert_eq!(lines(&program, &["wrr"]), split("wrr", &[]));
         assert_eq!(lines(&program, &["byte-flowlet"]), split("byte-flowlet", &[]));
-        let refused = Command::new(&program)
-            .args(["min-mov"])
-            .env("LD_LIBRARY_PATH", prefix().join("lib"))
-            .output()
-            .unwrap();
+        let refused = run(&program, &["min-mov"]);
         assert_eq!(refused.status.code(), Some(2));
         let error =
             Group::new("min-mov", &Members::all_up(Weights::new(vec![1]).unwrap()), &Parameters::default());

@@ -150,7 +150,7 @@ fn messages_and_times_that_cannot_be() {
         refused(anabranch_network_send_many(net, two.as_ptr(), 2, out), "send: ");
         assert_eq!(number, 77);
         // All or none: the first of the two was not sent.
-        assert_eq!(anabranch_network_under_way(net), 0);
+        assert_eq!(anabranch_network_unfinished(net), 0);
         refused(
             anabranch_network_host(net, c"host9".as_ptr(), out),
             "send: the fabric has no host `host9`; ",
