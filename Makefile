@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help demo docs wheel licences reference test test-python test-rust test-slow check unit-tests attack build programs \
+.PHONY: help demo docs c wheel licences reference test test-python test-rust test-slow check unit-tests attack build programs \
   lint format clippy types cargo-test bench clean
 
 PYTHON ?= python3
@@ -49,6 +49,13 @@ docs: .make/docs/environment build ## the documentation as a site
 	@NO_MKDOCS_2_WARNING=1 .make/docs/bin/mkdocs build --strict --quiet
 	@echo "make docs: open build/site/index.html"
 
+# The C library for programs of others: header, static and shared library, anabranch.pc (docs/c.md).
+PREFIX ?= build/c
+c: .make/tools ## the C library, into PREFIX: make c PREFIX=/usr/local
+	@cargo build --release --locked --package anabranch-c
+	@crates/c/install.sh $(or $(CARGO_TARGET_DIR),target)/release $(PREFIX)
+	@echo "make c: $(PREFIX) has include/anabranch.h and lib/"
+
 # What is published, in dist/: a wheel for any Linux on x86-64 with glibc 2.17 (zig links it for that version, whatever is
 # installed here), and the source distribution; both are installed into an environment of their own and tried.
 wheel: export VIRTUAL_ENV := $(CURDIR)/.make/wheel
@@ -72,6 +79,8 @@ licences: ## THIRD-PARTY.md anew, when a crate changes its version
 reference: build ## pages and tables of the documentation that are made of the code
 	@cargo run --release --quiet --package anabranch-scenario --example reference >.make/scenario.md
 	@mv .make/scenario.md docs/scenario.md
+	@cargo run --release --quiet --package anabranch-c --example header >.make/anabranch.h
+	@mv .make/anabranch.h crates/c/include/anabranch.h
 	@python -m anabranch.cli.reference
 
 # The Python half waits for traffic and switches most of the time, so the Rust half, which does not, runs beside it.

@@ -21,6 +21,7 @@ need lldpd lldpd
 need vtysh frr
 need gobgpd gobgpd
 need chromium chromium
+need pkg-config pkg-config
 # DPDK's libraries, in whose pipeline P4 entries run; packages have the number of the ABI, which is each Debian's own.
 for library in pipeline mempool-ring; do
     ldconfig -p | grep -q "librte_$(echo $library | tr - _)\.so" || missing="$missing ^librte-$library-?[0-9]+$"

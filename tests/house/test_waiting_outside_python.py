@@ -18,6 +18,9 @@ RUST = ("crates", "ebpf", "fuzz", "bench")
 EXCUSED = {
     ("bench/benches/threads.rs", "thread.join()"): "it has been asked to end",
     ("crates/balancers/tests/it/engine/determinism.rs", "thread.join()"): "a simulation",
+    ("crates/c/src/outcome.rs", "join()"): "a look at a thread-local text",
+    ("crates/c/tests/it/installed.rs", "command.output()"): "a compiler, pkg-config, or an example, which ends",
+    ("crates/c/tests/it/threads.rs", "all.wait()"): "the other threads, which do nothing before",
     ("crates/kernel/src/grace.rs", "waiting.join()"): "one call of the kernel, some 10 ms",
     ("crates/kernel/src/probe.rs", "join()"): "questions to the kernel, which does not wait",
     ("crates/kernel/tests/it/objects.rs", "status()"): "a compiler, asked for by hand",

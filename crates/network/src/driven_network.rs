@@ -330,9 +330,11 @@ impl DrivenNetwork {
         Ok((DrawnFlows::from(flows.collect::<Vec<_>>()), outcome))
     }
 
-    /// Ends the network, and forgets what has happened.
+    /// Ends the network, and forgets what has happened. Its thread has ended when this returns.
     pub fn close(&mut self) {
-        self.thread = None;
+        if let Some(thread) = self.thread.take() {
+            thread.abandon();
+        }
     }
 
     /// Settings of the simulation.

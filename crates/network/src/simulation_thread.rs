@@ -128,6 +128,16 @@ impl SimulationThread {
         self.thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     }
 
+    /// Ends the simulation without its results, and waits until its thread has ended.
+    pub(crate) fn abandon(self) {
+        let Self { steps, reports, thread, process, .. } = self;
+        drop((steps, reports));
+        // A child of fork() has no such thread.
+        if process == process::id() {
+            let _ = thread.join();
+        }
+    }
+
     /// Why it has ended by itself.
     pub(crate) fn failure(self) -> SimulationError {
         match self.finish() {
