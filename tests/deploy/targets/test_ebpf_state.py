@@ -132,6 +132,30 @@ def test_a_file_that_is_missing_is_a_change_and_one_that_is_wrong_is_refused(tmp
     assert table() == before
 
 
+@with_own_datapaths
+def test_a_scheme_without_a_table_leaves_the_file_as_it_is(tmp_path: Path) -> None:
+    pairs("in", "e1", "e2", "e3")
+    state = tmp_path / "plan.state"
+    done(applied(tmp_path, HISTORY[0], "--state", str(state)))
+    before = state.read_bytes()
+    plan = tmp_path / "plan.toml"
+    plan.write_text('scheme = "valo"\n' + plan.read_text())
+    done(anabranch("apply", str(plan), "--target", "ebpf", "--state", str(state)))
+    assert state.read_bytes() == before
+
+
+def test_a_file_that_could_not_be_written_is_refused(tmp_path: Path) -> None:
+    absent = tmp_path / "absent" / "plan.state"
+    for file, why in (
+        ("-", "stdout keeps nothing; hint: give a file"),
+        (str(tmp_path), "a directory; hint: give a file in it"),
+        (str(absent), f"there is no directory {absent.parent}; hint: make it first"),
+    ):
+        run = applied(tmp_path, HISTORY[0], "--state", file)
+        assert run.returncode == 2
+        assert run.stderr.startswith(f"anabranch: error: state: {file}: {why}"), run.stderr
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [

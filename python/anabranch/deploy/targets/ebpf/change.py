@@ -64,8 +64,11 @@ def _put(plan: EbpfPlan, observed: Observed, desired: Desired) -> OpenDatapath |
 
 
 def _is_kept(plan: EbpfPlan, standing: OpenDatapath | None) -> bool:
-    """Whether the file of tables, if there is one, has those of a datapath."""
-    return not plan.state or standing is None or state_file.read(plan.state) == standing.datapath.tables()
+    """Whether the file of tables, if there is one, has those of a datapath; one without tables has nothing to keep."""
+    if not plan.state or standing is None:
+        return True
+    tables = standing.datapath.tables()
+    return not tables or state_file.read(plan.state) == tables
 
 
 def _summary(plan: EbpfPlan, desired: Desired) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 
+from anabranch.deploy.targets.ebpf import state_file
 from anabranch.deploy.targets.ebpf.options import Options
 from anabranch.deploy.targets.ebpf.scheme import (
     COUNTED,
@@ -107,6 +108,8 @@ def read_with(plan: str, options: Options) -> EbpfPlan:
     planned = FORM.read(plan)
     if options.hook and options.hook not in HOOKS:
         raise AnabranchError(f"hook: {options.hook}: unknown; use one of {', '.join(HOOKS)}")
+    if options.state:
+        state_file.check(options.state)
     if options.dev:
         planned = replace(planned, devices=tuple(dict.fromkeys(options.dev)))
     return checked(replace(planned, hook=options.hook or planned.hook, state=options.state))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import json
+import os
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,24 @@ from anabranch.files.errors import AnabranchError
 FORMAT = 1
 TECHNIQUE = "min-move"
 HINT = "move it away to begin without a history, or give the file that an earlier --state wrote"
+
+
+def check(file: str) -> None:
+    """Refuses a file that could not be written, before the kernel is changed.
+
+    Raises:
+        AnabranchError: it is stdout or a directory, or its directory is missing or may not be written.
+
+    """
+    path = Path(file)
+    if file == "-":
+        raise AnabranchError("state: -: stdout keeps nothing; hint: give a file, as in --state plan.state")
+    if path.is_dir():
+        raise AnabranchError(f"state: {file}: a directory; hint: give a file in it, as in --state {file}/plan.state")
+    if not path.parent.is_dir():
+        raise AnabranchError(f"state: {file}: there is no directory {path.parent}; hint: make it first")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise AnabranchError(f"state: {file}: may not be written; hint: give another file, or the right to write it")
 
 
 def read(file: str) -> dict[str, bytes]:
