@@ -29,7 +29,10 @@ static void ask(const anabranch_network *network, uint32_t hosts) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2) return 2;
+    if (argc < 2) {
+        fprintf(stderr, "closed_loop: no scenario; give a file, and keys to set: closed_loop leaf-spine.toml seed=2\n");
+        return 2;
+    }
     anabranch_network *network;
     must(anabranch_network_open(argv[1], (const char *const *)argv + 2, (size_t)argc - 2, false, &network));
     uint32_t hosts = anabranch_network_hosts(network), answered = 0;

@@ -60,7 +60,10 @@ static void *pick_half(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2) return 2;
+    if (argc < 2) {
+        fprintf(stderr, "split: no technique; give one, and its parameters: split min-move slots=4096\n");
+        return 2;
+    }
     const uint64_t weights[MEMBERS] = {4, 3, 2, 1, 5};
     const uint8_t second_down[] = {1, 0, 1, 1};
     static uint16_t members[PACKETS];

@@ -73,6 +73,9 @@ fn a_program_in_c_splits_as_the_library_does() {
         // It remembers flows: who picks first decides nothing here, for all are known when the threads begin.
         assert_eq!(lines(&program, &["wrr"]), split("wrr", &[]));
         assert_eq!(lines(&program, &["byte-flowlet"]), split("byte-flowlet", &[]));
+        let bare = run(&program, &[]);
+        assert_eq!(bare.status.code(), Some(2));
+        assert!(String::from_utf8(bare.stderr).unwrap().contains("no technique; give one"));
         let refused = run(&program, &["min-mov"]);
         assert_eq!(refused.status.code(), Some(2));
         let error =
@@ -131,6 +134,9 @@ fn a_program_in_c_drives_a_network_as_one_in_rust() {
     let name = file.to_str().unwrap();
     for linked in [Linked::Statically, Linked::Shared] {
         let Some(program) = compiled("closed_loop", linked) else { return };
+        let bare = run(&program, &[]);
+        assert_eq!(bare.status.code(), Some(2));
+        assert!(String::from_utf8(bare.stderr).unwrap().contains("no scenario; give a file"));
         let ends = lines(&program, &[name]);
         assert_eq!(ends.len(), 400);
         assert_eq!(ends, closed_loop(&file, &[]), "{linked:?}");
