@@ -207,3 +207,16 @@ def test_paths_keep_their_numbers(technique: str) -> None:
     splitter.update(weights=[4, 3, 0])
     splitter.update(weights=[4, 3, 0, 2])
     assert splitter.pick(keys).max() <= 3
+
+
+def test_a_table_for_other_programs_picks_as_the_splitter_does() -> None:
+    keys = random_keys(50_000)
+    for technique, parameters in (("min-move", {"slots": 16381}), ("min-move", {}), ("maglev", {})):
+        splitter = ab.Splitter(technique, [4, 3, 2], **parameters)
+        for up in ([True, True, True], [True, False, True]):
+            splitter.update(up=up)
+            table = splitter.table()
+            assert table is not None
+            slots = (keys & np.uint64(0xFFFFFFFF)) % np.uint64(len(table))
+            assert np.array_equal(table[slots], splitter.pick(keys))
+    assert [ab.Splitter(name, [4, 3, 2]).table() for name in ("log-rendezvous", "wrr")] == [None, None]

@@ -235,6 +235,10 @@ impl Splitter {
         py.detach(|| self.group.shares())
     }
 
+    fn table<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<u16>>> {
+        py.detach(|| self.group.table()).map(|table| PyArray1::from_vec(py, table))
+    }
+
     fn asked(&self, py: Python<'_>) -> Vec<f64> {
         py.detach(|| self.group.members().asked())
     }

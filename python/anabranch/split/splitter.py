@@ -272,6 +272,15 @@ class Splitter:
         shares = self._core.shares()
         return None if shares is None else np.asarray(shares)
 
+    def table(self) -> npt.NDArray[np.uint16] | None:
+        """Path of each entry of the table by which the technique picks; shape (entries,).
+
+        For programs that read a table of their own: a flow goes to
+        `table[key % len(table)]`, by the low 32 bits of its key.
+        `None` where the technique computes, as `log-rendezvous` does, or remembers flows.
+        """
+        return self._core.table()
+
     def time_pick(
         self,
         keys: npt.NDArray[np.uint64],

@@ -13,11 +13,28 @@ use super::webster::webster;
 use std::vec;
 use std::vec::Vec;
 
-/// All slots of a table of `length`, a power of two, by an odd stride near its golden section: the slots of any run of
-/// ranks are evenly spread.
+/// All slots of a table of `length`, each once, by a stride near its golden section that has no divisor in common with
+/// it: the slots of any run of ranks are evenly spread.
 fn ranks(length: usize) -> impl Iterator<Item = usize> {
-    let stride = (length as f64 * 0.618_033_988_749_895) as usize | 1;
-    (0..length).map(move |rank| rank.wrapping_mul(stride) & (length - 1))
+    let golden = (length as f64 * 0.618_033_988_749_895) as usize | 1;
+    let stride = (golden..).step_by(2).find(|&stride| coprime(stride, length)).unwrap_or(1) % length.max(1);
+    let mut slot = 0;
+    (0..length).map(move |_| {
+        let now = slot;
+        slot += stride;
+        if slot >= length {
+            slot -= length;
+        }
+        now
+    })
+}
+
+/// Whether two numbers have no divisor in common but 1 (Euclid).
+fn coprime(mut a: usize, mut b: usize) -> bool {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a == 1
 }
 
 /// Fills an empty `table` by `weights`.
@@ -34,8 +51,7 @@ pub fn fill<P: Copy + TryFrom<u16>>(table: &mut [P], weights: &[u64]) {
 ///
 /// Among the slots that may move, those go first that return to their owner in `home` (the table before a failure): a
 /// member that comes back gets its own flows back. Next go those that are away from home anyway, so that as few as
-/// possible are away when all members are back. `table.len()` is a power of two; both tables name members below
-/// `weights.len()`.
+/// possible are away when all members are back. Both tables are of one length and name members below `weights.len()`.
 pub fn rebalance<P>(table: &mut [P], home: &[P], weights: &[u64]) -> usize
 where
     P: Copy + TryFrom<u16> + Into<u16>,

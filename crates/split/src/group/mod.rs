@@ -230,6 +230,17 @@ impl Group {
         }
     }
 
+    /// Member of each entry of the table by which the technique picks, for programs that read one of their own: a flow
+    /// goes to `table[key % table.len()]`, `key` being the low 32 bits. `None` where the technique computes, as
+    /// `log-rendezvous` does, or remembers flows.
+    #[must_use]
+    pub fn table(&self) -> Option<Vec<u16>> {
+        match &self.kind {
+            Kind::Stateless(plan) => plan.load().lookup.members(),
+            Kind::Stateful(_) => None,
+        }
+    }
+
     /// Bytes that a pick reads or writes: plan, tables and counters, without the allocator's own. What only updates read
     /// is in [`Self::history_bytes`].
     #[must_use]

@@ -46,6 +46,12 @@ impl<S: AsRef<[u16]>> ModuloTable<S> {
         let length = u32::try_from(entries.as_ref().len()).ok()?;
         Some(Self { reciprocal: Reciprocal::new(length)?, entries })
     }
+
+    /// Member of each entry.
+    #[must_use]
+    pub fn entries(&self) -> &[u16] {
+        self.entries.as_ref()
+    }
 }
 
 /// Pick from a slot table of any length, kept in an `S` (`Box<[u16]>`, `[u16; 256]`).

@@ -5,6 +5,7 @@ use crate::picks::modulo::ModuloTable;
 use crate::picks::{Modulo, Packet, pick};
 use std::boxed::Box;
 use std::sync::Arc;
+use std::vec::Vec;
 
 /// Table of a plan, shared with it; none if its technique computes.
 #[derive(Clone)]
@@ -29,6 +30,16 @@ impl Lookup {
             Self::Bytes(slots) => Some(slots[slot(slots.len())].into()),
             Self::Words(slots) => Some(slots[slot(slots.len())]),
             Self::Remainders(table) => Some(pick::<Modulo<_>, _>(table, &mut (), &mut packet, &mut Still)),
+            Self::None => None,
+        }
+    }
+
+    /// Member of each entry; none without a table.
+    pub(crate) fn members(&self) -> Option<Vec<u16>> {
+        match self {
+            Self::Bytes(slots) => Some(slots.iter().copied().map(u16::from).collect()),
+            Self::Words(slots) => Some(slots.to_vec()),
+            Self::Remainders(table) => Some(table.entries().to_vec()),
             Self::None => None,
         }
     }

@@ -1,6 +1,7 @@
 //! Min-move table, the default: one load per packet, Webster's shares over 2^16 slots, and every change of weights,
 //! failure or new path moves the fewest slots there is.
 
+use super::min_move_any_length::AnyLength;
 use super::{Granularity, Lookup, Parameters, Row, Stateless, Step, Technique};
 use crate::control::SlotTable;
 use crate::picks::{Slots, each};
@@ -16,13 +17,12 @@ pub(crate) const NAME: &str = "min-move";
 pub(super) const ROW: Row = Row {
     name: NAME,
     granularity: Granularity::Stateless,
-    summary: "the default: Webster's shares over 65536 slots (slots=4096: smaller), the fewest slots moved",
+    summary: "the default: Webster's shares over 65536 `slots` (or any other number), the fewest slots moved",
     source: "anabranch; Webster 1832",
-    build: |members, parameters: &mut Parameters| {
-        Ok(match parameters.take_choice("slots", &["65536", "4096"])? {
-            "65536" => Technique::stateless(MinMove::<65536>::new(members)?),
-            _ => Technique::stateless(MinMove::<4096>::new(members)?),
-        })
+    build: |members, parameters: &mut Parameters| match parameters.take("slots", 65_536u32)? {
+        65_536 => Ok(Technique::stateless(MinMove::<65_536>::new(members)?)),
+        4_096 => Ok(Technique::stateless(MinMove::<4_096>::new(members)?)),
+        other => AnyLength::planned(other, members),
     },
 };
 

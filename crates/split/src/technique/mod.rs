@@ -13,6 +13,7 @@ mod linux_resilient;
 mod lookup;
 mod maglev;
 mod min_move;
+mod min_move_any_length;
 mod niagara;
 mod ovs_dp_hash;
 mod parameters;

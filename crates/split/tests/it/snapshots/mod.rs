@@ -10,6 +10,7 @@ use proptest::prelude::*;
 /// Settings that have a plan of another kind than the technique's own.
 const SETTINGS: &[(&str, &[(&str, &str)])] = &[
     ("min-move", &[("slots", "4096")]),
+    ("min-move", &[("slots", "4099")]),
     ("valo", &[("precision", "ovs"), ("on_failure", "stale")]),
     ("log-rendezvous", &[("code", "portable")]),
     ("maglev", &[("entries", "251")]),

@@ -25,19 +25,19 @@ fn build(name: &str, members: &Members) -> Option<Group> {
     Group::new(name, members, &Parameters::default()).ok()
 }
 
-fn flows(seed: u64, count: usize) -> Vec<u64> {
+pub(super) fn flows(seed: u64, count: usize) -> Vec<u64> {
     let mut random = Pcg64::seed_from_u64(seed);
     (0..count).map(|_| random.next_u64()).collect()
 }
 
-fn pick(group: &Group, flows: &[u64]) -> Vec<u16> {
+pub(super) fn pick(group: &Group, flows: &[u64]) -> Vec<u16> {
     let mut out = vec![u16::MAX; flows.len()];
     group.pick_batch(&Batch::of_flows(flows), &mut out);
     out
 }
 
 /// Chi-square of the picks against `shares`, as a z-score (Wilson and Hilferty 1931).
-fn chi_square_z(picks: &[u16], shares: &[f64]) -> f64 {
+pub(super) fn chi_square_z(picks: &[u16], shares: &[f64]) -> f64 {
     let mut counts = vec![0u64; shares.len()];
     picks.iter().for_each(|&m| counts[usize::from(m)] += 1);
     let n = picks.len() as f64;
