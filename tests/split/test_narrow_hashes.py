@@ -1,14 +1,15 @@
-"""Hashes of 8 and 16 bits: no technique is blind to their results, and what to expect of a split knows their width."""
+"""Hashes of few bits, or of regular keys: no technique is blind to them, and what to expect of a split knows them."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import anabranch as ab
-from anabranch.split.stats.mape import mape
+from anabranch.split.stats.mape import independent_connections, mape
 from support.command import anabranch
 
 NARROW = ["crc8", "crc16", "xor8", "xor16", "pearson8"]
@@ -69,3 +70,31 @@ def test_keys_of_narrow_hashes_are_shown_with_their_results() -> None:
     result = int(steps["crc16"].split()[0], 16)
     (crc16,) = [hash_ for hash_ in ab.hashes() if hash_.name == "crc16"]
     assert steps["key"] == f"0x{result * crc16.factor:08x} = {result} x {crc16.factor}"
+
+
+def test_what_is_expected_knows_that_consecutive_ports_share_slots(tmp_path: Path) -> None:
+    ports = "".join(f"10.0.0.1,10.0.0.2,tcp,{40_000 + port},80\n" for port in range(800))
+    flows = tmp_path / "ports.csv"
+    flows.write_text("src,dst,protocol,src_port,dst_port\n" + ports)
+    job = ("split", str(flows), "--weights", "1,1,1,1", "--technique", "min-move,maglev,log-rendezvous", "--json", "-")
+    found = {name: json.loads(anabranch(*job, "--hash", name).stdout) for name in ("xxh3", "xor32")}
+    for technique in found["xxh3"]["techniques"]:
+        assert technique["expected_pct"] == pytest.approx(technique["floor_pct"], rel=0.02)
+    min_move, maglev, rendezvous = found["xor32"]["techniques"]
+    # `xor32` gives all 800 one value in its low 16 bits, which is all that 65536 slots see.
+    assert min_move["got_connections"].count(0) == 3
+    assert min_move["expected_pct"] == pytest.approx(min_move["mape_pct"])
+    assert maglev["expected_pct"] == pytest.approx(maglev["floor_pct"], rel=0.02)
+    assert rendezvous["expected_pct"] == pytest.approx(rendezvous["floor_pct"], rel=0.02)
+
+
+def test_connections_placed_by_chance_are_independent_and_those_of_a_slot_are_one() -> None:
+    draw = np.random.default_rng(5)
+    for connections, slots in ((800, 65_536), (200_000, 65_536), (5_000, 251), (90, 4096)):
+        by_chance = np.bincount(draw.integers(0, slots, connections))
+        assert independent_connections(by_chance, slots) == connections
+        # Each of `connections / 10` placed by chance, with nine more of its slot.
+        together = 10 * np.bincount(draw.integers(0, slots, connections // 10))
+        assert independent_connections(together, slots) == pytest.approx(connections / 10, rel=0.2)
+    assert independent_connections([800], 65_536) == 1
+    assert independent_connections([800], 1) == 800

@@ -17,6 +17,7 @@ from anabranch.split.request import Choice, Request
 from anabranch.split.splitter import Hash, Splitter, hashes
 from anabranch.split.stats.mape import (
     byte_floor,
+    independent_connections,
     mape,
     mape_band,
     mape_expected,
@@ -259,7 +260,7 @@ def _outcome(
         got_bytes=[int(count) for count in bytes_by_path],
         mape_pct=mape(asked, connections),
         floor_pct=mape_floor(asked, len(trace)),
-        expected_pct=_expected(splitter, asked, _hash(request), len(trace)),
+        expected_pct=_expected(splitter, asked, _hash(request), trace),
         worst_path=worst + 1,
         worst_path_error_pct=float(errors[worst]),
         byte_mape_pct=mape(asked, bytes_by_path),
@@ -273,16 +274,25 @@ def _outcome(
     )
 
 
-def _expected(splitter: Splitter, asked: npt.NDArray[np.float64], by: Hash, connections: int) -> float | None:
-    """Expected MAPE of a technique under a perfect hash of this many bits."""
+def _expected(splitter: Splitter, asked: npt.NDArray[np.float64], by: Hash, trace: Trace) -> float | None:
+    """Expected MAPE of a technique under a perfect hash of this many bits, over the connections that it tells apart."""
     shares = splitter.shares()
     if shares is None or splitter.granularity != "stateless":
         return None
-    keys = by.all_keys()
-    if keys is not None:
+    results = by.all_keys()
+    if results is not None:
         # So few results that the plan does not give each path its share of them.
-        shares = np.bincount(splitter.pick(keys), minlength=asked.size) / keys.size
-    return mape_expected(shares, asked, connections)
+        shares = np.bincount(splitter.pick(results), minlength=asked.size) / results.size
+    return mape_expected(shares, asked, _independent(splitter, by, trace))
+
+
+def _independent(splitter: Splitter, by: Hash, trace: Trace) -> int:
+    """Number of connections that the technique places one by one: those of one slot, or of one key, go together."""
+    table = splitter.table()
+    if table is None or table.size >= 2**by.bits:
+        return independent_connections(np.unique(trace.keys, return_counts=True)[1], 2**by.bits)
+    slots = (trace.keys & np.uint64(0xFFFFFFFF)) % np.uint64(table.size)
+    return independent_connections(np.bincount(slots.astype(np.int64)), table.size)
 
 
 def _moved(request: Request, choice: Choice, change: Change, trace: Trace, spreads: bool) -> Moved:
@@ -317,7 +327,7 @@ def _moved(request: Request, choice: Choice, change: Change, trace: Trace, sprea
         got_connections=[int(count) for count in connections] if seen else None,
         mape_pct=mape(asked_after, connections) if seen else None,
         floor_pct=mape_floor(asked_after, len(trace)),
-        expected_pct=_expected(splitter, asked_after, _hash(request), len(trace)) if seen else None,
+        expected_pct=_expected(splitter, asked_after, _hash(request), trace) if seen else None,
         refused=refused,
     )
 

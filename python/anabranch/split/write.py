@@ -12,7 +12,8 @@ from anabranch.split.job import Result
 DEFINITIONS = {
     "mape_pct": "mean over the paths of |got - asked| / asked connections, in percent (VALO Eq. 1)",
     "floor_pct": "expected mape_pct of an ideal splitter that places each connection independently",
-    "expected_pct": "expected mape_pct of the plan over many such traces, under a perfect hash of as many bits",
+    "expected_pct": "expected mape_pct of the plan over many such traces, under a perfect hash of as many bits that "
+    "puts as many connections together on a slot as this trace's",
     "byte_mape_pct": "as mape_pct, over bytes on the wire",
     "byte_floor_pct": "expected byte_mape_pct of an ideal splitter of whole connections of these sizes",
     "asked": "share of each path, w_i / sum of w",

@@ -111,8 +111,8 @@ def _moved(moved: Moved) -> Text:
 def _notes(result: Result) -> str:
     notes = [
         "error: of this trace, as a multiple of the floor beside it; expected: over many such traces, from the plan's",
-        "own shares and the hash's width, - where arrivals decide; cost: one decision, flow tables by their hits,",
-        "hashing not included",
+        "own shares, the hash's width and the slots it reaches, - where arrivals decide; cost: one decision, flow",
+        "tables by their hits, hashing not included",
     ]
     if result.request.changes:
         notes.append("moved: connections that change path, as a multiple of the fewest that have to")

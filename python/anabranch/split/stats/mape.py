@@ -18,6 +18,7 @@ Shares = npt.ArrayLike
 
 BAND_DRAWS = 4000
 BAND_SEED = 20250609
+CHANCE_DEVIATIONS = 6
 
 
 def path_errors(asked: Shares, got: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -64,6 +65,25 @@ def mape_expected(shares: Shares, asked: Shares, connections: int) -> float:
     k = np.floor(target)
     short = target * at_most(k, connections, q) - mean * at_most(k - 1, connections - 1, q)
     return float(np.mean(100.0 * (mean - target + 2.0 * short) / target))
+
+
+def independent_connections(counts: npt.ArrayLike, cells: int) -> int:
+    """Number of connections that a hash really places, where it gives many of them the same cell of a table.
+
+    Those of one cell share their path, so `counts`, the connections of each cell that has any, weigh as
+    (sum c)^2 / sum c^2 connections placed one by one (Kish, *Survey Sampling*, 1965, sec. 11.2), after what chance
+    puts together in `cells` cells is taken off. All of them are as good as placed alone if sum c^2 lies within six
+    standard deviations of chance: of multinomial counts its variance is 2 n (n - 1) (M - 1) / M^2.
+    """
+    c = np.asarray(counts, dtype=np.float64)
+    n = float(c.sum())
+    squares = float(np.sum(c**2))
+    by_chance = n + n * (n - 1) / cells
+    deviation = np.sqrt(2 * n * (n - 1) * (cells - 1)) / cells
+    if cells == 1 or squares - by_chance <= CHANCE_DEVIATIONS * deviation:
+        return int(n)
+    together = (squares - n * n / cells) * cells / (cells - 1)
+    return max(1, round(n * n / together))
 
 
 def times_floor(error_pct: float, floor_pct: float) -> float | None:
