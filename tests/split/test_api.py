@@ -211,8 +211,8 @@ def test_paths_keep_their_numbers(technique: str) -> None:
 
 def test_a_table_for_other_programs_picks_as_the_splitter_does() -> None:
     keys = random_keys(50_000)
-    for technique, parameters in (("min-move", {"slots": 16381}), ("min-move", {}), ("maglev", {})):
-        splitter = ab.Splitter(technique, [4, 3, 2], **parameters)
+    shorter = ab.Splitter("min-move", [4, 3, 2], slots=16381)
+    for splitter in (shorter, ab.Splitter("min-move", [4, 3, 2]), ab.Splitter("maglev", [4, 3, 2])):
         for up in ([True, True, True], [True, False, True]):
             splitter.update(up=up)
             table = splitter.table()

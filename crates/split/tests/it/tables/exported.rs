@@ -18,7 +18,7 @@ fn group(slots: usize, members: &Members) -> Group {
 
 /// Picks of a program that has nothing but the table and 32-bit hashes.
 fn read(table: &[u16], flows: &[u64]) -> Vec<u16> {
-    flows.iter().map(|&flow| table[(flow as u32 as u64 % table.len() as u64) as usize]).collect()
+    flows.iter().map(|&flow| table[flow as u32 as usize % table.len()]).collect()
 }
 
 fn moved(before: &[u16], now: &[u16]) -> usize {
