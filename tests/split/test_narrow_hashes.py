@@ -98,3 +98,14 @@ def test_connections_placed_by_chance_are_independent_and_those_of_a_slot_are_on
         assert independent_connections(together, slots) == pytest.approx(connections / 10, rel=0.2)
     assert independent_connections([800], 65_536) == 1
     assert independent_connections([800], 1) == 800
+
+
+def test_what_is_expected_knows_that_connections_share_a_key(tmp_path: Path) -> None:
+    # The low byte of the address is that of the port, and `xor32` takes both out: one value for all.
+    ends = "".join(f"10.0.0.{byte},10.9.9.9,tcp,40000,{0x1F00 + byte}\n" for byte in range(1, 201))
+    flows = tmp_path / "ends.csv"
+    flows.write_text("src,dst,protocol,src_port,dst_port\n" + ends)
+    job = ("split", str(flows), "--weights", "1,1,1,1", "--technique", "log-rendezvous,cdf", "--hash", "xor32")
+    for technique in json.loads(anabranch(*job, "--json", "-").stdout)["techniques"]:
+        assert technique["got_connections"].count(0) == 3
+        assert technique["expected_pct"] == pytest.approx(technique["mape_pct"])

@@ -19,6 +19,7 @@ Shares = npt.ArrayLike
 BAND_DRAWS = 4000
 BAND_SEED = 20250609
 CHANCE_DEVIATIONS = 6
+"""Standard deviations up to which connections that share a cell count as put together by chance."""
 
 
 def path_errors(asked: Shares, got: npt.ArrayLike) -> npt.NDArray[np.float64]:
