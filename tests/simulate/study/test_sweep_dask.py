@@ -38,6 +38,21 @@ duration = "1 ms"
 """
 
 
+TIMEOUT_LEFT_BEHIND = """
+import distributed
+
+close = distributed.Client.close
+
+def close_with_a_timeout_left_behind(self, *arguments, **options):
+    loop = self.loop
+    loop.add_callback(lambda: loop.asyncio_loop.create_future().set_exception(TimeoutError("Timeout")))
+    return close(self, *arguments, **options)
+
+distributed.Client.close = close_with_a_timeout_left_behind
+"""
+"""What closing a client does now and then: nobody waits for its last batch any more when that times out."""
+
+
 def write_study(where: Path, scenario: str) -> None:
     where.mkdir()
     (where / "study.toml").write_text(STUDY)
@@ -50,7 +65,13 @@ def test_files_travel_by_digest_and_a_sweep_waits_for_workers(tmp_path: Path) ->
     (where / "lists").mkdir()
     (where / "lists" / "flows.csv").write_text("id,src,dst,size_bytes,start_ns\n0,0,3,100000,0\n1,3,0,5000,2500\n")
     (where / "lists" / "sizes.csv").write_text("size_bytes,cdf\n1000,0.5\n20000,1\n")
-    with Cluster(tmp_path) as cluster, cluster.sweep(where, "study.toml", "--runs", "runs") as sweep:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(TIMEOUT_LEFT_BEHIND)
+    site = {"PYTHONPATH": str(tmp_path / "site")}
+    with (
+        Cluster(tmp_path) as cluster,
+        cluster.sweep(where, "study.toml", "--runs", "runs", environment=site) as sweep,
+    ):
         assert sweep.stderr is not None
         assert sweep.stderr.readline() == (
             f"dask: {cluster.address}: no workers; waiting: start some with `dask worker {cluster.address}`\n"

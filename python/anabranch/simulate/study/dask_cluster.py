@@ -61,6 +61,8 @@ def run_on_cluster(address: str, jobs: Sequence[Job], command: Sequence[str], wa
         raise AnabranchError(
             f"dask: {address}: no scheduler answers ({error}); start one with `dask scheduler`, and give its address"
         ) from None
+    # As its loggers: a future that closing the client leaves behind with its timeout is no error of the sweep.
+    client.loop.asyncio_loop.set_exception_handler(lambda _loop, _context: None)
     with client:
         files = _send_files(client, jobs)
         futures = {
