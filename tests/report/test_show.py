@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+
+import pytest
 
 from support.command import anabranch
 from support.small_scenario import write_small
@@ -57,3 +60,21 @@ def test_a_run_in_which_nothing_gets_through_has_a_status(tmp_path: Path) -> Non
     done = anabranch("run", str(path), "-o", late, *between, "--runs", str(tmp_path / "runs"))
     assert done.returncode == 0, done.stderr
     assert "no path joins after the last change, at 5 ms" in done.stdout
+
+
+def test_a_graph_says_its_messages_and_a_run_its_work(tmp_path: Path) -> None:
+    path = tmp_path / "ring.toml"
+    path.write_text(
+        '[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n\n[transport]\nkind = "roce"\n\n'
+        '[[traffic]]\nkind = "graph"\ncollective = "all-reduce"\nalgorithm = "ring"\nsize = "4 MB"\n'
+    )
+    done = anabranch("show", str(path), "--json", str(tmp_path / "show.json"))
+    assert done.returncode == 0, done.stderr
+    shown = json.loads((tmp_path / "show.json").read_text())
+    # A ring of 4 ranks: 2 x 3 steps, in each of which every rank sends a quarter.
+    assert shown["graphs"] == [{"ranks": 4, "messages": 24, "bytes": 24_000_000}]
+    assert re.search(r"^job ranks messages traffic\n +0 +4 +24 24\.0 MB$", done.stdout, re.MULTILINE)
+    hops = shown["expected_packet_hops"]
+    assert f"\na run: about {hops / 1e3:.1f} thousand packet-hops, some 1 s of one core\n" in done.stdout
+    ran = anabranch("run", str(path), "--runs", str(tmp_path / "runs"), "--json", "-")
+    assert json.loads(ran.stdout)["manifest"]["packet_hops"] == pytest.approx(hops, rel=0.05)

@@ -18,6 +18,7 @@ use anabranch_record::{
 };
 use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, tier_name};
 use anabranch_sim::{CapturedPacket, Framing, Outcome, Totals, Window};
+use anabranch_traffic::workload::PlacedWork;
 use anabranch_traffic::{DrawnFlows, Flow, Start, TierLoad};
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -191,6 +192,19 @@ impl Scenario {
             Ok(row)
         };
         loads.iter().map(row).collect()
+    }
+
+    /// Ranks, messages and bytes of each workload graph.
+    fn graphs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let row = |work: &PlacedWork| {
+            let row = PyDict::new(py);
+            let (messages, bytes) = work.graph.messages();
+            row.set_item("ranks", work.graph.ranks())?;
+            row.set_item("messages", messages)?;
+            row.set_item("bytes", bytes)?;
+            Ok(row)
+        };
+        self.resolved.settings().works.iter().map(row).collect()
     }
 
     /// Packet-hops that a run is expected to have.

@@ -11,8 +11,18 @@ from rich.console import Console
 
 from anabranch._core import Scenario
 from anabranch.files.terminal.plain_table import plain_table
-from anabranch.files.units import bit_rate, bytes_text, count, duration, time_text
+from anabranch.files.units import (
+    bit_rate,
+    bytes_text,
+    coarse_duration,
+    count,
+    data_size,
+    duration,
+    significant,
+    time_text,
+)
 from anabranch.report.tables.offered_table import show_before
+from anabranch.simulate.runs.speed import HOPS_PER_SECOND
 from anabranch.simulate.stats.change_text import change_text
 from anabranch.simulate.stats.path_counts import path_counts
 from anabranch.simulate.stats.tiers import TIERS, node_names, rates, switches, tier_counts, tier_links, tier_word
@@ -21,7 +31,7 @@ CHANGES_SHOWN = 12
 
 
 def show(scenario: Scenario, console: Console) -> None:
-    """Prints nodes with their names, links, paths, changes, offered load, and warnings."""
+    """Prints nodes with their names, links, paths, changes, graphs, offered load, warnings, and the work of a run."""
     topology = scenario.topology()
     counts = tier_counts(topology)
     nodes = ", ".join(f"{count(counts[tier])} {switches(tier, counts)}" for tier in TIERS if counts[tier])
@@ -54,7 +64,9 @@ def show(scenario: Scenario, console: Console) -> None:
     console.print()
     _paths(scenario, console)
     _changes(topology, console)
+    _graphs(scenario, console)
     show_before(scenario, console)
+    _work(scenario, console)
 
 
 def record(scenario: Scenario) -> dict[str, Any]:
@@ -67,8 +79,10 @@ def record(scenario: Scenario) -> dict[str, Any]:
         "links": [asdict(links) for links in tier_links(topology)],
         "paths": [{"links": links, "paths": paths, "pairs": n} for (links, paths), n in sorted(pairs.items())],
         "changes": topology["changes"],
+        "graphs": scenario.graphs(),
         "offered": scenario.offered_load(),
         "warnings": scenario.warnings(),
+        "expected_packet_hops": scenario.expected_packet_hops(),
     }
 
 
@@ -106,6 +120,33 @@ def _changes(topology: Mapping[str, Any], console: Console) -> None:
         console.print(f"... and {count(len(sentences) - CHANGES_SHOWN)} more changes")
     if sentences:
         console.print()
+
+
+def _graphs(scenario: Scenario, console: Console) -> None:
+    graphs = scenario.graphs()
+    if not graphs:
+        return
+    table = plain_table(("job", True), ("ranks", True), ("messages", True), ("traffic", True))
+    for number, graph in enumerate(graphs):
+        table.add_row(str(number), count(graph["ranks"]), count(graph["messages"]), data_size(graph["bytes"]))
+    console.print(table)
+    console.print()
+
+
+def _work(scenario: Scenario, console: Console) -> None:
+    """Prints how much there is to simulate: what nobody would guess of a trace of a thousand ranks."""
+    hops = scenario.expected_packet_hops()
+    if hops:
+        took = coarse_duration(hops / HOPS_PER_SECOND)
+        console.print(f"a run: about {_rounded(hops)} packet-hops, some {took} of one core", markup=False)
+
+
+def _rounded(value: float) -> str:
+    """Three significant digits: `128 billion`, `4.20 million`, `310`."""
+    for word, scale in (("billion", 1e9), ("million", 1e6), ("thousand", 1e3)):
+        if value >= 0.9995 * scale:
+            return f"{significant(value / scale)} {word}"
+    return f"{value:.0f}"
 
 
 def _span(values: list[str]) -> str:

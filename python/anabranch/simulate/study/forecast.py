@@ -14,11 +14,10 @@ from anabranch.simulate.own.python_source import PythonSource
 from anabranch.simulate.runs.execute import Executed, execute, watched
 from anabranch.simulate.runs.folder import read_manifest
 from anabranch.simulate.runs.own_cell import execute_own
+from anabranch.simulate.runs.speed import HOPS_PER_SECOND
 from anabranch.simulate.study.job import Job
 from anabranch.simulate.study.local import cores
 
-HOPS_PER_SECOND = 10e6
-"""Packet-hops a second of one core, before any cell of the study has run: half of what an idle one does."""
 DRAWN = 60
 """Cells that draw their flows: lists of a million flows take a second each."""
 TRIAL_SECONDS = 0.3
