@@ -2,7 +2,7 @@
 
 use crate::error::{AnabranchError, plan};
 use anabranch_split::technique::TECHNIQUES;
-use anabranch_split::{Batch, Granularity, Group, Members, Parameters, PlanError, Weights};
+use anabranch_split::{Batch, Granularity, Group, Members, Parameters, PlanError, SlowStart, Weights};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -22,6 +22,19 @@ pub(crate) fn members(weights: &[String], up: Option<Vec<bool>>) -> Result<Membe
     match up {
         None => Ok(Members::all_up(weights)),
         Some(up) => Members::new(weights, up),
+    }
+}
+
+/// Members with new weights, all alive if `up` is not given, or with the weights before, and those down that were.
+fn asked(
+    before: &Members,
+    weights: Option<Vec<String>>,
+    up: Option<Vec<bool>>,
+) -> Result<Members, PlanError> {
+    match (weights, up) {
+        (Some(weights), up) => members(&weights, up),
+        (None, Some(up)) => Members::new(before.weights().clone(), up),
+        (None, None) => Members::new(before.weights().clone(), before.up().to_vec()),
     }
 }
 
@@ -224,11 +237,27 @@ impl Splitter {
     #[pyo3(signature = (weights=None, up=None))]
     fn update(&self, py: Python<'_>, weights: Option<Vec<String>>, up: Option<Vec<bool>>) -> PyResult<()> {
         let updated = py.detach(|| match (weights, up) {
-            (Some(weights), up) => self.group.update(&members(&weights, up)?),
-            (None, Some(up)) => self.group.update_with(|before| Members::new(before.weights().clone(), up)),
             (None, None) => Ok(()),
+            (weights, up) => self.group.update_with(|before| asked(before, weights, up)),
         });
         updated.map_err(plan)
+    }
+
+    /// Plans members of which some have begun so many nanoseconds ago, by `(window_ns, aggression, min_percent)`.
+    #[pyo3(signature = (ages_ns, rule, weights=None, up=None))]
+    fn slow_start(
+        &self,
+        py: Python<'_>,
+        ages_ns: Vec<Option<u64>>,
+        rule: (u64, f64, f64),
+        weights: Option<Vec<String>>,
+        up: Option<Vec<bool>>,
+    ) -> PyResult<()> {
+        let started = py.detach(|| {
+            let rule = SlowStart::new(rule.0, rule.1, rule.2)?;
+            self.group.update_with(|before| rule.lessened(&asked(before, weights, up)?, &ages_ns))
+        });
+        started.map_err(plan)
     }
 
     fn shares(&self, py: Python<'_>) -> Option<Vec<f64>> {

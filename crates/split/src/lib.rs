@@ -38,6 +38,8 @@ mod group;
 #[cfg(feature = "plan")]
 mod history;
 #[cfg(feature = "plan")]
+mod slow_start;
+#[cfg(feature = "plan")]
 #[doc(hidden)]
 pub mod technique;
 #[cfg(feature = "plan")]
@@ -52,6 +54,8 @@ pub use picks::{Packet, Pick, pick};
 pub use group::{Group, Reader, Revision};
 #[cfg(feature = "plan")]
 pub use hash::Hash;
+#[cfg(feature = "plan")]
+pub use slow_start::SlowStart;
 #[cfg(feature = "plan")]
 pub use technique::{Batch, Granularity, Parameters, Row, Step, TECHNIQUES};
 pub use tuple::{FiveTuple, protocol};

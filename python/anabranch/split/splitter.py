@@ -263,6 +263,39 @@ class Splitter:
         """
         self._core.update(None if weights is None else weight_texts(weights), _flags(up))
 
+    def slow_start(
+        self,
+        ages_s: Sequence[float | None],
+        *,
+        window_s: float,
+        aggression: float = 1.0,
+        min_percent: float = 10.0,
+        weights: Sequence[Weight] | None = None,
+        up: Sequence[bool] | None = None,
+    ) -> None:
+        """Plans a part of the weight for paths that have just joined or come back; call it again as they age.
+
+        A path of age `t` has `max(min_percent / 100, (t / window_s) ** (1 / aggression))` of its weight (Envoy, "Slow
+        start mode"). When all are older than the window the group is as if it had never been otherwise.
+
+        Args:
+            ages_s: seconds since each path began, shape (paths,); None for one that is not starting.
+            window_s: seconds after which a path has its whole weight, above 0.
+            aggression: above 0; 1 is a straight line, more is faster at first.
+            min_percent: percentage of its weight that a path has from the beginning, 0 to 100.
+            weights: new weights, as in `update`; the present ones when left out.
+            up: one flag per path, False for a dead one; when left out, all are alive under new weights, and those dead
+                that were under the present ones.
+
+        Raises:
+            AnabranchError: values outside their bounds, another number of ages than of paths, or weights beyond the
+                technique's limits. The old plan stands.
+
+        """
+        ages = [None if age is None else _nanoseconds("ages_s", age) for age in ages_s]
+        rule = (_nanoseconds("window_s", window_s), float(aggression), float(min_percent))
+        self._core.slow_start(ages, rule, None if weights is None else weight_texts(weights), _flags(up))
+
     def asked(self) -> npt.NDArray[np.float64]:
         """Desired share of each path, zero for dead ones; shape (paths,)."""
         return np.asarray(self._core.asked())
@@ -318,6 +351,13 @@ def _kind(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"array of {value.dtype}, shape {value.shape}"
     return type(value).__name__
+
+
+def _nanoseconds(key: str, seconds: float) -> int:
+    """Whole nanoseconds of a time in seconds, at most 2^64 - 1."""
+    if not 0 <= seconds < 2**64 / 1e9:
+        raise AnabranchError(f"{key}: {seconds} is no time; give seconds from 0 to {2**64 // 10**9}")
+    return min(round(seconds * 1e9), 2**64 - 1)
 
 
 def _parameter(value: object) -> str:

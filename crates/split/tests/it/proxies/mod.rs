@@ -1,0 +1,3 @@
+//! What proxies need of a group: slow start.
+
+mod slow_start;
