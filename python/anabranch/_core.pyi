@@ -41,6 +41,9 @@ class Splitter:
         bytes: npt.NDArray[np.uint32] | None = None,
         times_ns: npt.NDArray[np.uint64] | None = None,
     ) -> npt.NDArray[np.uint16]: ...
+    def pick_bounded(
+        self, keys: npt.NDArray[np.uint64], loads: npt.NDArray[np.uint64], eps: float
+    ) -> npt.NDArray[np.uint16]: ...
     def time_pick(
         self, keys: npt.NDArray[np.uint64], bytes: npt.NDArray[np.uint32] | None, repetitions: int
     ) -> list[float]: ...

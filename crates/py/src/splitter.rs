@@ -154,6 +154,32 @@ impl Splitter {
         Ok(out)
     }
 
+    /// Picks for one new connection after the other, and counts each in `loads`.
+    fn pick_bounded<'py>(
+        &self,
+        py: Python<'py>,
+        keys: PyReadonlyArray1<'py, u64>,
+        mut loads: PyReadwriteArray1<'py, u64>,
+        eps: f64,
+    ) -> PyResult<Bound<'py, PyArray1<u16>>> {
+        let flows = column("keys", Some(&keys), keys.len()?)?;
+        let loads = loads.as_slice_mut().map_err(|_| {
+            AnabranchError::new_err("loads: not contiguous; use numpy.ascontiguousarray")
+        })?;
+        let picked = py.detach(|| {
+            let mut counted = loads.to_vec();
+            let mut place = |&flow: &u64| {
+                let member = self.group.pick_bounded(flow, &counted, eps)?;
+                counted[usize::from(member)] += 1;
+                Ok(member)
+            };
+            let picked = flows.iter().map(&mut place).collect::<Result<Vec<_>, _>>()?;
+            loads.copy_from_slice(&counted);
+            Ok(picked)
+        });
+        Ok(PyArray1::from_vec(py, picked.map_err(plan)?))
+    }
+
     /// Nanoseconds of each of `repetitions` picks of all `keys`.
     fn time_pick(
         &self,

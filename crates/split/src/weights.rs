@@ -227,6 +227,12 @@ impl Members {
         self.weights.as_slice().iter().zip(&self.up).map(|(&w, &up)| if up { w } else { 0 }).collect()
     }
 
+    /// Weight by which a plan splits for one member: zero for a dead one.
+    pub(crate) fn weight_left(&self, member: usize) -> u64 {
+        let weights = self.left.as_ref().unwrap_or(&self.weights);
+        if self.up[member] { weights.0[member] } else { 0 }
+    }
+
     /// Whether every member carries what was asked of it.
     #[must_use]
     pub fn is_whole(&self) -> bool {

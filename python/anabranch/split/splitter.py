@@ -249,11 +249,33 @@ class Splitter:
             AnabranchError: an array of another length, or one that is not contiguous.
 
         """
-        if isinstance(keys, np.ndarray) and keys.dtype.names is not None:
-            keys = flow_keys(cast("npt.NDArray[np.void]", keys))
-        if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1:
-            raise TypeError(f"keys: {_kind(keys)}; give a NumPy array of uint64 of shape (n,), as flow_keys makes it")
-        return self._core.pick(cast("npt.NDArray[np.uint64]", keys), out, bytes, times_ns)
+        return self._core.pick(_keys(keys), out, bytes, times_ns)
+
+    def pick_bounded(
+        self,
+        keys: npt.NDArray[np.uint64] | npt.NDArray[np.void],
+        loads: npt.NDArray[np.uint64],
+        eps: float,
+    ) -> npt.NDArray[np.uint16]:
+        """Picks the paths of new connections so that none is above `1 + eps` of its share of all that live.
+
+        One after the other: each goes to a path with less than `ceil((1 + eps) * w / W * (m + 1))` connections, where
+        `m` live on paths that are up. It is the path of `pick` where that one is below its bound. Mirrokni, Thorup and
+        Zadimoghaddam 2018, with weights.
+
+        Args:
+            keys: of the new connections, shape (n,), as in `pick`.
+            loads: live connections of each path, shape (paths,), contiguous uint64; the new ones are counted in it.
+            eps: part of its share that a path may have above it, 0.000001 to 1024, in units of 2^-20.
+
+        Raises:
+            TypeError: keys that are no NumPy array of flow keys or connections, loads that are no array of uint64.
+            AnabranchError: a technique that remembers flows, or values outside their bounds. `loads` stands.
+
+        """
+        if not isinstance(loads, np.ndarray) or loads.dtype != np.uint64 or loads.ndim != 1:
+            raise TypeError(f"loads: {_kind(loads)}; give a NumPy array of uint64 of shape (paths,)")
+        return self._core.pick_bounded(_keys(keys), loads, float(eps))
 
     def update(self, weights: Sequence[Weight] | None = None, up: Sequence[bool] | None = None) -> None:
         """Plans anew, moving as many connections as the technique's rule says and no more.
@@ -344,6 +366,15 @@ class Splitter:
     def explain(self, key: int) -> list[tuple[str, str]]:
         """Explains how `key` comes to its path, as (name, value) steps. Does not change the state."""
         return self._core.explain(key)
+
+
+def _keys(keys: npt.NDArray[np.uint64] | npt.NDArray[np.void]) -> npt.NDArray[np.uint64]:
+    """Keys of flows, from keys or connections."""
+    if isinstance(keys, np.ndarray) and keys.dtype.names is not None:
+        keys = flow_keys(cast("npt.NDArray[np.void]", keys))
+    if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1:
+        raise TypeError(f"keys: {_kind(keys)}; give a NumPy array of uint64 of shape (n,), as flow_keys makes it")
+    return cast("npt.NDArray[np.uint64]", keys)
 
 
 def _kind(value: object) -> str:

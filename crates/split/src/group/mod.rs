@@ -1,5 +1,6 @@
 //! Group of weighted members that many threads pick from while others change it.
 
+mod bounded;
 mod bytes;
 mod delta;
 mod owned;
