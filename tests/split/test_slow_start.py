@@ -47,7 +47,11 @@ def test_paths_that_are_down_stay_down() -> None:
         ([None, 1.0], {"window_s": 60, "aggression": 0}, "aggression: 0 makes no slow start; "),
         ([None, 1.0], {"window_s": 60, "min_percent": 110}, "min_percent: 110 makes no slow start; "),
         ([1.0], {"window_s": 60}, "ages: 1 for 2 paths; "),
-        ([None, 1.0], {"window_s": 60, "weights": [2**52, 7]}, r"weights: their sum, .* 2\^37 while a path is starting"),
+        (
+            [None, 1.0],
+            {"window_s": 60, "weights": [2**52, 7]},
+            r"weights: their sum, .* 2\^37 while a",
+        ),
     ],
 )
 def test_what_makes_no_slow_start_is_refused(ages: list[float | None], options: dict[str, Any], error: str) -> None:

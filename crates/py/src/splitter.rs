@@ -47,7 +47,7 @@ pub(crate) fn granularity_name(granularity: Granularity) -> &'static str {
 }
 
 /// Borrows a contiguous column of `len` values, if it is given.
-fn column<'a, T: numpy::Element>(
+pub(crate) fn column<'a, T: numpy::Element>(
     name: &str,
     array: Option<&'a PyReadonlyArray1<'_, T>>,
     len: usize,
@@ -163,9 +163,9 @@ impl Splitter {
         eps: f64,
     ) -> PyResult<Bound<'py, PyArray1<u16>>> {
         let flows = column("keys", Some(&keys), keys.len()?)?;
-        let loads = loads.as_slice_mut().map_err(|_| {
-            AnabranchError::new_err("loads: not contiguous; use numpy.ascontiguousarray")
-        })?;
+        let loads = loads
+            .as_slice_mut()
+            .map_err(|_| AnabranchError::new_err("loads: not contiguous; use numpy.ascontiguousarray"))?;
         let picked = py.detach(|| {
             let mut counted = loads.to_vec();
             let mut place = |&flow: &u64| {
@@ -284,6 +284,21 @@ impl Splitter {
             self.group.update_with(|before| rule.lessened(&asked(before, weights, up)?, &ages_ns))
         });
         started.map_err(plan)
+    }
+
+    fn drain(&self, py: Python<'_>, path: u16, now_ns: u64, until_ns: u64) -> PyResult<()> {
+        py.detach(|| self.group.drain(path, now_ns, until_ns)).map_err(plan)
+    }
+
+    fn undrain(&self, py: Python<'_>, path: u16) -> PyResult<()> {
+        py.detach(|| self.group.undrain(path)).map_err(plan)
+    }
+
+    /// Paths that drain, in ascending order.
+    #[getter]
+    fn draining(&self, py: Python<'_>) -> Vec<usize> {
+        let members = py.detach(|| self.group.members());
+        (0..members.len()).filter(|&path| members.is_draining(path)).collect()
     }
 
     fn shares(&self, py: Python<'_>) -> Option<Vec<f64>> {

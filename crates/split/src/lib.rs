@@ -51,7 +51,7 @@ pub use env::{Env, Still, capability, random_below};
 pub use picks::{Packet, Pick, pick};
 
 #[cfg(feature = "plan")]
-pub use group::{Group, Reader, Revision};
+pub use group::{Connections, Group, Reader, Revision};
 #[cfg(feature = "plan")]
 pub use hash::Hash;
 #[cfg(feature = "plan")]

@@ -249,7 +249,7 @@ class Splitter:
             AnabranchError: an array of another length, or one that is not contiguous.
 
         """
-        return self._core.pick(_keys(keys), out, bytes, times_ns)
+        return self._core.pick(flow_keys_of(keys), out, bytes, times_ns)
 
     def pick_bounded(
         self,
@@ -275,7 +275,7 @@ class Splitter:
         """
         if not isinstance(loads, np.ndarray) or loads.dtype != np.uint64 or loads.ndim != 1:
             raise TypeError(f"loads: {_kind(loads)}; give a NumPy array of uint64 of shape (paths,)")
-        return self._core.pick_bounded(_keys(keys), loads, float(eps))
+        return self._core.pick_bounded(flow_keys_of(keys), loads, float(eps))
 
     def update(self, weights: Sequence[Weight] | None = None, up: Sequence[bool] | None = None) -> None:
         """Plans anew, moving as many connections as the technique's rule says and no more.
@@ -317,6 +317,39 @@ class Splitter:
         ages = [None if age is None else _nanoseconds("ages_s", age) for age in ages_s]
         rule = (_nanoseconds("window_s", window_s), float(aggression), float(min_percent))
         self._core.slow_start(ages, rule, None if weights is None else weight_texts(weights), _flags(up))
+
+    def drain(self, path: int, *, now_ns: int, until_ns: int) -> None:
+        """Drains a path: no new connection goes to it, and all connections stay where they are until a deadline.
+
+        `Connections` tell old from new; `pick` picks as for new ones. The path weighs nothing until `undrain`, also
+        after the deadline and whatever is updated meanwhile, and then has its own connections back. Where no other path
+        is up it takes new connections after all. A snapshot has it as a path that is down.
+
+        Args:
+            path: index from 0.
+            now_ns: time by the clock of the packets, in nanoseconds.
+            until_ns: deadline, after `now_ns`.
+
+        Raises:
+            AnabranchError: a technique that remembers flows, no such path, one that drains already or is the last that
+                takes connections, or a deadline that has passed.
+
+        """
+        self._core.drain(path, now_ns, until_ns)
+
+    def undrain(self, path: int) -> None:
+        """Ends the drain of a path (index from 0): it takes connections again, its own first.
+
+        Raises:
+            AnabranchError: a technique that remembers flows, no such path, or one that does not drain.
+
+        """
+        self._core.undrain(path)
+
+    @property
+    def draining(self) -> list[int]:
+        """Paths that drain, indices from 0, ascending."""
+        return self._core.draining
 
     def asked(self) -> npt.NDArray[np.float64]:
         """Desired share of each path, zero for dead ones; shape (paths,)."""
@@ -368,7 +401,7 @@ class Splitter:
         return self._core.explain(key)
 
 
-def _keys(keys: npt.NDArray[np.uint64] | npt.NDArray[np.void]) -> npt.NDArray[np.uint64]:
+def flow_keys_of(keys: npt.NDArray[np.uint64] | npt.NDArray[np.void]) -> npt.NDArray[np.uint64]:
     """Keys of flows, from keys or connections."""
     if isinstance(keys, np.ndarray) and keys.dtype.names is not None:
         keys = flow_keys(cast("npt.NDArray[np.void]", keys))

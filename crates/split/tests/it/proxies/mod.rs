@@ -1,4 +1,5 @@
-//! What proxies need of a group: bounded load and slow start.
+//! What proxies need of a group: draining, bounded load and slow start.
 
 mod bounded_load;
+mod draining;
 mod slow_start;

@@ -1,7 +1,7 @@
 //! Slow start against what one change moves: all steps together move exactly as much, and every flow ends where it was.
 
 use anabranch_split::apportion::webster::webster;
-use anabranch_split::{Group, Members, Parameters, SlowStart, Weights};
+use anabranch_split::{Granularity, Group, Members, Parameters, SlowStart, TECHNIQUES, Weights};
 use proptest::prelude::*;
 
 fn differ(before: &[u16], after: &[u16]) -> u32 {
@@ -46,6 +46,36 @@ proptest! {
         prop_assert_eq!(before, home);
         prop_assert_eq!(moved, at_once);
     }
+}
+
+/// Every technique splits by what is left of the weights, or says why it cannot.
+#[test]
+fn shares_are_those_of_what_is_left() {
+    let all = Members::all_up(Weights::new(vec![4, 3, 2]).unwrap());
+    let half = SlowStart::new(2, 1.0, 10.0).unwrap().lessened(&all, &[None, Some(1), None]).unwrap();
+    let mut ran = 0;
+    for row in TECHNIQUES.iter().filter(|row| row.granularity == Granularity::Stateless) {
+        if row.name == "random" {
+            continue; // It knows no weights.
+        }
+        let group = Group::new(row.name, &all, &Parameters::default()).unwrap();
+        let before = group.shares().unwrap();
+        let fresh = Group::new(
+            row.name,
+            &Members::all_up(Weights::new(half.effective()).unwrap()),
+            &Parameters::default(),
+        );
+        assert_eq!(group.update(&half).is_ok(), fresh.is_ok(), "{}", row.name);
+        let Ok(fresh) = fresh else { continue };
+        let (now, anew) = (group.shares().unwrap(), fresh.shares().unwrap());
+        assert!(
+            now[1] < before[1] && (now[1] - anew[1]).abs() < 0.02,
+            "{}: {now:?}, anew {anew:?}",
+            row.name
+        );
+        ran += 1;
+    }
+    assert!(ran > 14, "{ran} techniques");
 }
 
 #[test]
