@@ -75,7 +75,7 @@ proptest! {
         (technique, parameter) in prop_oneof![
             Just(("min-move", Some(("slots", "4096")))),
             Just(("log-rendezvous", None)),
-            Just(("maglev", Some(("size", "251")))),
+            Just(("maglev", Some(("entries", "1021")))),
         ],
         history in events(),
     ) {
