@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from anabranch.simulate.study.conduct import sweep
     from anabranch.simulate.study.open import open  # noqa: A004
     from anabranch.simulate.study.outcome import StudyOutcome
+    from anabranch.split.connections import Connections
     from anabranch.split.splitter import Hash, Revision, Splitter, Technique, Weight, hashes, techniques
     from anabranch.split.tolerance.judge import Judgement, judge
     from anabranch.split.tolerance.tolerance import Tolerance
@@ -39,6 +40,7 @@ __all__ = [
     "AnabranchError",
     "Carried",
     "Comparison",
+    "Connections",
     "Done",
     "Environment",
     "Hash",
@@ -87,6 +89,7 @@ _MODULES = {
     "simulate.runs.interference": ("Interference", "interference"),
     "simulate.runs.results": ("Run",),
     "simulate.runs.run": ("run",),
+    "split.connections": ("Connections",),
     "split.splitter": ("Hash", "Revision", "Splitter", "Technique", "Weight", "hashes", "techniques"),
     "report.notebook.scenario": ("Scenario",),
     "simulate.scenario.study": ("Study",),

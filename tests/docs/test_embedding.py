@@ -53,11 +53,22 @@ def test_techniques_are_counted_right() -> None:
     assert f"one of [{len(techniques)} techniques]" in PAGE
 
 
-def test_the_python_blocks_run() -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+def run_blocks(page: str) -> dict[str, object]:
+    """Runs the Python blocks of a page one after the other; returns their names."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    assert blocks
     names: dict[str, object] = {}
     for block in blocks:
-        exec(compile(block, "docs/embedding.md", "exec"), names)
+        exec(compile(block, page, "exec"), names)
+    return names
+
+
+def test_the_blocks_about_proxies_run() -> None:
+    run_blocks("docs/proxies.md")
+
+
+def test_the_python_blocks_run() -> None:
+    names = run_blocks("docs/embedding.md")
     snapshot = names["snapshot"]
     assert isinstance(snapshot, bytes)
     assert f"bytes: {len(snapshot):,} of them" in PAGE

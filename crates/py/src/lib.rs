@@ -7,6 +7,7 @@
 
 mod attribute_graph;
 mod columns;
+mod connections;
 mod error;
 mod fabric;
 mod flow_pieces;
@@ -37,6 +38,8 @@ static ALLOCATOR: HugePages = HugePages;
 mod _core {
     #[pymodule_export]
     use super::attribute_graph::check_graph;
+    #[pymodule_export]
+    use super::connections::Connections;
     #[pymodule_export]
     use super::fabric::Fabric;
     #[pymodule_export]

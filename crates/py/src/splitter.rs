@@ -2,7 +2,7 @@
 
 use crate::error::{AnabranchError, plan};
 use anabranch_split::technique::TECHNIQUES;
-use anabranch_split::{Batch, Granularity, Group, Members, Parameters, PlanError, Weights};
+use anabranch_split::{Batch, Granularity, Group, Members, Parameters, PlanError, SlowStart, Weights};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -25,6 +25,19 @@ pub(crate) fn members(weights: &[String], up: Option<Vec<bool>>) -> Result<Membe
     }
 }
 
+/// Members with new weights, all alive if `up` is not given, or with the weights before, and those down that were.
+fn asked(
+    before: &Members,
+    weights: Option<Vec<String>>,
+    up: Option<Vec<bool>>,
+) -> Result<Members, PlanError> {
+    match (weights, up) {
+        (Some(weights), up) => members(&weights, up),
+        (None, Some(up)) => Members::new(before.weights().clone(), up),
+        (None, None) => Members::new(before.weights().clone(), before.up().to_vec()),
+    }
+}
+
 pub(crate) fn granularity_name(granularity: Granularity) -> &'static str {
     match granularity {
         Granularity::Stateless => "stateless",
@@ -34,7 +47,7 @@ pub(crate) fn granularity_name(granularity: Granularity) -> &'static str {
 }
 
 /// Borrows a contiguous column of `len` values, if it is given.
-fn column<'a, T: numpy::Element>(
+pub(crate) fn column<'a, T: numpy::Element>(
     name: &str,
     array: Option<&'a PyReadonlyArray1<'_, T>>,
     len: usize,
@@ -141,6 +154,32 @@ impl Splitter {
         Ok(out)
     }
 
+    /// Picks for one new connection after the other, and counts each in `loads`.
+    fn pick_bounded<'py>(
+        &self,
+        py: Python<'py>,
+        keys: PyReadonlyArray1<'py, u64>,
+        mut loads: PyReadwriteArray1<'py, u64>,
+        eps: f64,
+    ) -> PyResult<Bound<'py, PyArray1<u16>>> {
+        let flows = column("keys", Some(&keys), keys.len()?)?;
+        let loads = loads
+            .as_slice_mut()
+            .map_err(|_| AnabranchError::new_err("loads: not contiguous; use numpy.ascontiguousarray"))?;
+        let picked = py.detach(|| {
+            let mut counted = loads.to_vec();
+            let mut place = |&flow: &u64| {
+                let member = self.group.pick_bounded(flow, &counted, eps)?;
+                counted[usize::from(member)] += 1;
+                Ok(member)
+            };
+            let picked = flows.iter().map(&mut place).collect::<Result<Vec<_>, _>>()?;
+            loads.copy_from_slice(&counted);
+            Ok(picked)
+        });
+        Ok(PyArray1::from_vec(py, picked.map_err(plan)?))
+    }
+
     /// Nanoseconds of each of `repetitions` picks of all `keys`.
     fn time_pick(
         &self,
@@ -224,11 +263,42 @@ impl Splitter {
     #[pyo3(signature = (weights=None, up=None))]
     fn update(&self, py: Python<'_>, weights: Option<Vec<String>>, up: Option<Vec<bool>>) -> PyResult<()> {
         let updated = py.detach(|| match (weights, up) {
-            (Some(weights), up) => self.group.update(&members(&weights, up)?),
-            (None, Some(up)) => self.group.update_with(|before| Members::new(before.weights().clone(), up)),
             (None, None) => Ok(()),
+            (weights, up) => self.group.update_with(|before| asked(before, weights, up)),
         });
         updated.map_err(plan)
+    }
+
+    /// Plans members of which some have begun so many nanoseconds ago, by `(window_ns, aggression, min_percent)`.
+    #[pyo3(signature = (ages_ns, rule, weights=None, up=None))]
+    fn slow_start(
+        &self,
+        py: Python<'_>,
+        ages_ns: Vec<Option<u64>>,
+        rule: (u64, f64, f64),
+        weights: Option<Vec<String>>,
+        up: Option<Vec<bool>>,
+    ) -> PyResult<()> {
+        let started = py.detach(|| {
+            let rule = SlowStart::new(rule.0, rule.1, rule.2)?;
+            self.group.update_with(|before| rule.lessened(&asked(before, weights, up)?, &ages_ns))
+        });
+        started.map_err(plan)
+    }
+
+    fn drain(&self, py: Python<'_>, path: u16, now_ns: u64, until_ns: u64) -> PyResult<()> {
+        py.detach(|| self.group.drain(path, now_ns, until_ns)).map_err(plan)
+    }
+
+    fn undrain(&self, py: Python<'_>, path: u16) -> PyResult<()> {
+        py.detach(|| self.group.undrain(path)).map_err(plan)
+    }
+
+    /// Paths that drain, in ascending order.
+    #[getter]
+    fn draining(&self, py: Python<'_>) -> Vec<usize> {
+        let members = py.detach(|| self.group.members());
+        (0..members.len()).filter(|&path| members.is_draining(path)).collect()
     }
 
     fn shares(&self, py: Python<'_>) -> Option<Vec<f64>> {

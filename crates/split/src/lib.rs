@@ -38,6 +38,8 @@ mod group;
 #[cfg(feature = "plan")]
 mod history;
 #[cfg(feature = "plan")]
+mod slow_start;
+#[cfg(feature = "plan")]
 #[doc(hidden)]
 pub mod technique;
 #[cfg(feature = "plan")]
@@ -49,9 +51,11 @@ pub use env::{Env, Still, capability, random_below};
 pub use picks::{Packet, Pick, pick};
 
 #[cfg(feature = "plan")]
-pub use group::{Group, Reader, Revision};
+pub use group::{Connections, Group, Reader, Revision};
 #[cfg(feature = "plan")]
 pub use hash::Hash;
+#[cfg(feature = "plan")]
+pub use slow_start::SlowStart;
 #[cfg(feature = "plan")]
 pub use technique::{Batch, Granularity, Parameters, Row, Step, TECHNIQUES};
 pub use tuple::{FiveTuple, protocol};

@@ -148,6 +148,8 @@ pub struct Members {
     up: Vec<bool>,
     /// Remaining weights, where liveness alone does not say them.
     left: Option<Weights>,
+    /// Members that take no new connections, one flag each; empty if none drains.
+    draining: Vec<bool>,
 }
 
 impl Members {
@@ -155,7 +157,7 @@ impl Members {
     #[must_use]
     pub fn all_up(weights: Weights) -> Self {
         let up = std::vec![true; weights.as_slice().len()];
-        Self { weights, up, left: None }
+        Self { weights, up, left: None, draining: Vec::new() }
     }
 
     /// Members of which something may be missing: `left` is what is left of each asked weight, or more where others'
@@ -164,7 +166,7 @@ impl Members {
     pub fn lessened(weights: Weights, left: Weights) -> Self {
         let weights = if weights.0.len() == left.0.len() { weights } else { left.clone() };
         let up = left.0.iter().map(|&weight| weight > 0).collect();
-        Self { weights, up, left: Some(left) }
+        Self { weights, up, left: Some(left), draining: Vec::new() }
     }
 
     /// Makes a group with a liveness mask, one flag per member.
@@ -179,7 +181,7 @@ impl Members {
                 "give one flag per path",
             ));
         }
-        let members = Self { weights, up, left: None };
+        let members = Self { weights, up, left: None, draining: Vec::new() };
         if members.effective().iter().all(|&w| w == 0) {
             return Err(PlanError::new(
                 "up: no path with a positive weight is alive",
@@ -218,13 +220,42 @@ impl Members {
         self.left.as_ref()
     }
 
-    /// Weights by which a plan splits: zero for dead members.
+    /// Whether a member drains: it takes no new connections, and weighs nothing in a plan.
+    #[must_use]
+    pub fn is_draining(&self, member: usize) -> bool {
+        self.draining.get(member).is_some_and(|&drains| drains)
+    }
+
+    /// Members that take new connections, one flag each: they are up and do not drain.
+    pub(crate) fn taking(&self) -> Vec<bool> {
+        self.up.iter().enumerate().map(|(member, &up)| up && !self.is_draining(member)).collect()
+    }
+
+    /// Members that drain, one flag each, or none.
+    pub(crate) fn draining(&self) -> &[bool] {
+        &self.draining
+    }
+
+    /// The same members, of which those drain that `draining` says and that others can stand in for: where no other is up
+    /// with a positive weight, none drains.
+    pub(crate) fn drained(mut self, draining: Vec<bool>) -> Self {
+        self.draining = draining;
+        if (0..self.len()).all(|member| self.weight_left(member) == 0) {
+            self.draining.clear();
+        }
+        self
+    }
+
+    /// Weights by which a plan splits: zero for members that are dead or drain.
     #[must_use]
     pub fn effective(&self) -> Vec<u64> {
-        if let Some(left) = &self.left {
-            return left.0.clone();
-        }
-        self.weights.as_slice().iter().zip(&self.up).map(|(&w, &up)| if up { w } else { 0 }).collect()
+        (0..self.len()).map(|member| self.weight_left(member)).collect()
+    }
+
+    /// Weight by which a plan splits for one member: zero for one that is dead or drains.
+    pub(crate) fn weight_left(&self, member: usize) -> u64 {
+        let weights = self.left.as_ref().unwrap_or(&self.weights);
+        if self.up[member] && !self.is_draining(member) { weights.0[member] } else { 0 }
     }
 
     /// Whether every member carries what was asked of it.

@@ -1,4 +1,4 @@
-"""Changes of a group: new weights, a path that dies, a path that joins. Paths count from 1."""
+"""Changes of a group: new weights, a path that dies, drains or joins. Paths count from 1."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from anabranch.files.errors import AnabranchError
 
-Kind = Literal["weights", "fail", "add"]
+Kind = Literal["weights", "fail", "drain", "add"]
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Change:
 
     kind: Kind
     text: str
-    """New weights (`4,3,1`), the number of the path that dies, or the weight of the path that joins."""
+    """New weights (`4,3,1`), the number of the path that dies or drains, or the weight of the path that joins."""
 
     @property
     def key(self) -> str:
@@ -31,7 +31,7 @@ class Change:
 
         """
         paths = len(weights)
-        if self.kind == "fail":
+        if self.kind in ("fail", "drain"):
             path = self.path(paths)
             return list(weights), [index != path - 1 for index in range(paths)]
         if self.kind == "add":
@@ -44,20 +44,22 @@ class Change:
         return new, [True] * len(new)
 
     def path(self, paths: int) -> int:
-        """Number, from 1, of the path that dies or joins; 0 if the change concerns no single path."""
+        """Number, from 1, of the path that dies, drains or joins; 0 if the change concerns no single path."""
         if self.kind == "weights":
             return 0
         if self.kind == "add":
             return paths + 1
         number = int(self.text) if self.text.strip().isdecimal() else 0
         if not 1 <= number <= paths:
-            raise AnabranchError(f"fail: {self.text}: no such path; give a number from 1 to {paths}")
+            raise AnabranchError(f"{self.kind}: {self.text}: no such path; give a number from 1 to {paths}")
         return number
 
     def label(self, paths: int) -> str:
         """Describes the change in words."""
         if self.kind == "fail":
             return f"path {self.path(paths)} fails"
+        if self.kind == "drain":
+            return f"path {self.path(paths)} drains after half of the connections"
         if self.kind == "add":
             return f"path {paths + 1} of weight {self.text} joins"
         return f"weights become {self.text}"

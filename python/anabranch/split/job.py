@@ -13,6 +13,7 @@ import numpy.typing as npt
 from anabranch._core import VERSION
 from anabranch.files.errors import AnabranchError
 from anabranch.split.change import Change
+from anabranch.split.connections import Connections
 from anabranch.split.request import Choice, Request
 from anabranch.split.splitter import Hash, Splitter, hashes
 from anabranch.split.stats.mape import (
@@ -47,9 +48,11 @@ class Moved:
     asked: list[float]
     """Desired shares after the change; the dead path's is zero."""
     got_connections: list[int] | None
-    """Connections by path after the change; None without a path per connection, or if the change is refused."""
+    """Connections by path after the change (of a drain: those that began after it); None without a path per
+    connection, or if the change is refused.
+    """
     mape_pct: float | None
-    """Error of the whole split after the change."""
+    """Error of the split of these connections."""
     floor_pct: float
     expected_pct: float | None
     refused: str | None = None
@@ -295,7 +298,44 @@ def _independent(splitter: Splitter, by: Hash, trace: Trace) -> int:
     return independent_connections(np.bincount(slots.astype(np.int64)), table.size)
 
 
+def _drained(request: Request, choice: Choice, change: Change, trace: Trace) -> Moved:
+    """Effect of a drain: the first half of the connections stays, the second half goes elsewhere."""
+    splitter = _fresh(request, choice)
+    connections = Connections(splitter)
+    half = len(trace) // 2
+    old, new = trace.keys[:half], trace.keys[half:]
+    before = _at_once(connections, old, begins=True)
+    refused, asked, moved, counts = None, splitter.asked(), 0, None
+    try:
+        splitter.drain(change.path(len(request.weights)) - 1, now_ns=0, until_ns=1)
+    except AnabranchError as error:
+        refused = str(error)
+    else:
+        asked = splitter.asked()
+        counts = np.bincount(_at_once(connections, new, begins=True), minlength=asked.size)
+        moved = int(np.count_nonzero(_at_once(connections, old, begins=False) != before))
+    return Moved(
+        change=change.label(len(request.weights)),
+        kind=change.kind,
+        moved=None if counts is None else moved,
+        minimum=0,
+        asked=asked.tolist(),
+        got_connections=None if counts is None else [int(count) for count in counts],
+        mape_pct=None if counts is None else mape(asked, counts),
+        floor_pct=mape_floor(asked, new.size),
+        expected_pct=None,
+        refused=refused,
+    )
+
+
+def _at_once(connections: Connections, keys: npt.NDArray[np.uint64], *, begins: bool) -> npt.NDArray[np.uint16]:
+    """Paths of one packet of each connection, before the deadline."""
+    return connections.pick(keys, np.full(keys.size, begins), np.zeros(keys.size, np.uint64))
+
+
 def _moved(request: Request, choice: Choice, change: Change, trace: Trace, spreads: bool) -> Moved:
+    if change.kind == "drain":
+        return _drained(request, choice, change, trace)
     splitter = _fresh(request, choice)
     paths = len(request.weights)
     sizes = np.minimum(trace.bytes, np.iinfo(np.uint32).max).astype(np.uint32)

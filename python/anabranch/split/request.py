@@ -21,6 +21,7 @@ KEYS = (
     "technique",
     "change",
     "fail",
+    "drain",
     "add",
     "hash",
     "seed",
@@ -114,6 +115,7 @@ def _checked(values: Mapping[str, Any], file: str) -> Request:
     events = [
         *(Change("weights", ",".join(weights_of(item, file))) for item in _list(values.get("change", []), nested=True)),
         *(Change("fail", str(item)) for item in _list(values.get("fail", []))),
+        *(Change("drain", str(item)) for item in _list(values.get("drain", []))),
         *(Change("add", weights_of(item, file)[0]) for item in _list(values.get("add", []))),
     ]
     for event in events:

@@ -249,11 +249,33 @@ class Splitter:
             AnabranchError: an array of another length, or one that is not contiguous.
 
         """
-        if isinstance(keys, np.ndarray) and keys.dtype.names is not None:
-            keys = flow_keys(cast("npt.NDArray[np.void]", keys))
-        if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1:
-            raise TypeError(f"keys: {_kind(keys)}; give a NumPy array of uint64 of shape (n,), as flow_keys makes it")
-        return self._core.pick(cast("npt.NDArray[np.uint64]", keys), out, bytes, times_ns)
+        return self._core.pick(flow_keys_of(keys), out, bytes, times_ns)
+
+    def pick_bounded(
+        self,
+        keys: npt.NDArray[np.uint64] | npt.NDArray[np.void],
+        loads: npt.NDArray[np.uint64],
+        eps: float,
+    ) -> npt.NDArray[np.uint16]:
+        """Picks the paths of new connections so that none is above `1 + eps` of its share of all that live.
+
+        One after the other: each goes to a path with less than `ceil((1 + eps) * w / W * (m + 1))` connections, where
+        `m` live on paths that are up. It is the path of `pick` where that one is below its bound. Mirrokni, Thorup and
+        Zadimoghaddam 2018, with weights.
+
+        Args:
+            keys: of the new connections, shape (n,), as in `pick`.
+            loads: live connections of each path, shape (paths,), contiguous uint64; the new ones are counted in it.
+            eps: part of its share that a path may have above it, 0.000001 to 1024, in units of 2^-20.
+
+        Raises:
+            TypeError: keys that are no NumPy array of flow keys or connections, loads that are no array of uint64.
+            AnabranchError: a technique that remembers flows, or values outside their bounds. `loads` stands.
+
+        """
+        if not isinstance(loads, np.ndarray) or loads.dtype != np.uint64 or loads.ndim != 1:
+            raise TypeError(f"loads: {_kind(loads)}; give a NumPy array of uint64 of shape (paths,)")
+        return self._core.pick_bounded(flow_keys_of(keys), loads, float(eps))
 
     def update(self, weights: Sequence[Weight] | None = None, up: Sequence[bool] | None = None) -> None:
         """Plans anew, moving as many connections as the technique's rule says and no more.
@@ -262,6 +284,72 @@ class Splitter:
         the old plan stands.
         """
         self._core.update(None if weights is None else weight_texts(weights), _flags(up))
+
+    def slow_start(
+        self,
+        ages_s: Sequence[float | None],
+        *,
+        window_s: float,
+        aggression: float = 1.0,
+        min_percent: float = 10.0,
+        weights: Sequence[Weight] | None = None,
+        up: Sequence[bool] | None = None,
+    ) -> None:
+        """Plans a part of the weight for paths that have just joined or come back; call it again as they age.
+
+        A path of age `t` has `max(min_percent / 100, (t / window_s) ** (1 / aggression))` of its weight (Envoy, "Slow
+        start mode"). When all are older than the window the group is as if it had never been otherwise.
+
+        Args:
+            ages_s: seconds since each path began, shape (paths,); None for one that is not starting.
+            window_s: seconds after which a path has its whole weight, above 0.
+            aggression: above 0; 1 is a straight line, more is faster at first.
+            min_percent: percentage of its weight that a path has from the beginning, 0 to 100.
+            weights: new weights, as in `update`; the present ones when left out.
+            up: one flag per path, False for a dead one; when left out, all are alive under new weights, and those dead
+                that were under the present ones.
+
+        Raises:
+            AnabranchError: values outside their bounds, another number of ages than of paths, or weights beyond the
+                technique's limits. The old plan stands.
+
+        """
+        ages = [None if age is None else _nanoseconds("ages_s", age) for age in ages_s]
+        rule = (_nanoseconds("window_s", window_s), float(aggression), float(min_percent))
+        self._core.slow_start(ages, rule, None if weights is None else weight_texts(weights), _flags(up))
+
+    def drain(self, path: int, *, now_ns: int, until_ns: int) -> None:
+        """Drains a path: no new connection goes to it, and all connections stay where they are until a deadline.
+
+        `Connections` tell old from new; `pick` picks as for new ones. The path weighs nothing until `undrain`, also
+        after the deadline and whatever is updated meanwhile, and then has its own connections back. Where no other path
+        is up it takes new connections after all. A snapshot has it as a path that is down.
+
+        Args:
+            path: index from 0.
+            now_ns: time by the clock of the packets, in nanoseconds.
+            until_ns: deadline, after `now_ns`.
+
+        Raises:
+            AnabranchError: a technique that remembers flows, no such path, one that drains already or is the last that
+                takes connections, or a deadline that has passed.
+
+        """
+        self._core.drain(path, now_ns, until_ns)
+
+    def undrain(self, path: int) -> None:
+        """Ends the drain of a path (index from 0): it takes connections again, its own first.
+
+        Raises:
+            AnabranchError: a technique that remembers flows, no such path, or one that does not drain.
+
+        """
+        self._core.undrain(path)
+
+    @property
+    def draining(self) -> list[int]:
+        """Paths that drain, indices from 0, ascending."""
+        return self._core.draining
 
     def asked(self) -> npt.NDArray[np.float64]:
         """Desired share of each path, zero for dead ones; shape (paths,)."""
@@ -313,11 +401,27 @@ class Splitter:
         return self._core.explain(key)
 
 
+def flow_keys_of(keys: npt.NDArray[np.uint64] | npt.NDArray[np.void]) -> npt.NDArray[np.uint64]:
+    """Keys of flows, from keys or connections."""
+    if isinstance(keys, np.ndarray) and keys.dtype.names is not None:
+        keys = flow_keys(cast("npt.NDArray[np.void]", keys))
+    if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1:
+        raise TypeError(f"keys: {_kind(keys)}; give a NumPy array of uint64 of shape (n,), as flow_keys makes it")
+    return cast("npt.NDArray[np.uint64]", keys)
+
+
 def _kind(value: object) -> str:
     """Kind of a value, for an error."""
     if isinstance(value, np.ndarray):
         return f"array of {value.dtype}, shape {value.shape}"
     return type(value).__name__
+
+
+def _nanoseconds(key: str, seconds: float) -> int:
+    """Whole nanoseconds of a time in seconds, at most 2^64 - 1."""
+    if not 0 <= seconds < 2**64 / 1e9:
+        raise AnabranchError(f"{key}: {seconds} is no time; give seconds from 0 to {2**64 // 10**9}")
+    return min(round(seconds * 1e9), 2**64 - 1)
 
 
 def _parameter(value: object) -> str:

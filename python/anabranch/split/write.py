@@ -20,8 +20,10 @@ DEFINITIONS = {
     "got_connections": "connections by path; where packets of one may differ, by the path of its first packet",
     "ns_per_decision": "median over repetitions of batches of decisions on this machine, hashing not included",
     "moved": "connections on another path after the change, all taken as alive; each change starts from the weights, "
-    "and its error is that of all connections after it",
-    "minimum": "connections that had to move: total variation of the asked shares, or those on the dead path",
+    "and its error is that of all connections after it; of a drain, those of the first half on another path before its "
+    "deadline, and the error of the second half",
+    "minimum": "connections that had to move: total variation of the asked shares, those on the dead path, or none "
+    "before the deadline of a drain",
 }
 
 COLUMNS = [

@@ -37,16 +37,16 @@ pub(super) fn put_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend(text.as_bytes());
 }
 
-/// Adds members with their weights, and which of them are up or what is left of them.
+/// Adds members with their weights, and which of them are up or what is left of them. One that drains counts as down.
 pub(super) fn put_members(bytes: &mut Vec<u8>, members: &Members) {
     bytes.extend((members.len() as u16).to_le_bytes());
     bytes.extend(members.weights().as_slice().iter().flat_map(|weight| weight.to_le_bytes()));
-    if let Some(left) = members.left() {
+    if members.left().is_some() {
         bytes.push(LEFT);
-        bytes.extend(left.as_slice().iter().flat_map(|weight| weight.to_le_bytes()));
+        bytes.extend(members.effective().iter().flat_map(|weight| weight.to_le_bytes()));
     } else {
         bytes.push(FLAGS);
-        bytes.extend(members.up().iter().map(|&up| u8::from(up)));
+        bytes.extend(members.taking().into_iter().map(u8::from));
     }
 }
 

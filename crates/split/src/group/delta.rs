@@ -56,7 +56,8 @@ impl Group {
             let new = other.stateless("snapshot")?.load();
             return plan.update(|old| {
                 let members = numbered(&old.members, new.members.clone())?;
-                Ok(Planned::new(members, new.technique.clone(), new.updates))
+                let serial = old.serial + 1;
+                Ok(Planned { serial, ..Planned::new(members, new.technique.clone(), new.updates) })
             });
         }
         let mut unread = Unread::new("delta", MAGIC, bytes)?;
@@ -76,7 +77,7 @@ impl Group {
             if digest(&self.body(&new)) != to {
                 return Err(unread.refused("the digest is not that of the new state"));
             }
-            Ok(new)
+            Ok(Planned { serial: old.serial + 1, ..new })
         })
     }
 

@@ -1,7 +1,10 @@
 //! Group of weighted members that many threads pick from while others change it.
 
+mod bounded;
 mod bytes;
+mod connections;
 mod delta;
+mod draining;
 mod owned;
 mod published;
 mod reader;
@@ -13,7 +16,9 @@ use crate::technique::{
     self, Batch, Granularity, Lookup, Parameters, Row, Stateful, Stateless, Step, Technique,
 };
 use crate::{Members, PlanError};
+pub use connections::Connections;
 use core::fmt;
+use draining::Earlier;
 use owned::Owned;
 use published::Published;
 pub use reader::Reader;
@@ -70,22 +75,42 @@ struct Planned {
     lookup: Lookup,
     /// Number of updates that led here.
     updates: u64,
+    /// Members that are to drain, one flag each, and plans of connections that began before a drain.
+    drains: Vec<bool>,
+    earlier: Vec<Earlier>,
+    /// Number of plans that this group had before.
+    serial: u64,
 }
 
 impl Planned {
     fn new(members: Members, technique: Arc<dyn Stateless>, updates: u64) -> Self {
-        Self { lookup: technique.lookup(), members, technique, updates }
+        let (lookup, drains) = (technique.lookup(), members.draining().to_vec());
+        Self { lookup, members, technique, updates, drains, earlier: Vec::new(), serial: 0 }
+    }
+
+    /// Plan of `members` after this one, those draining that `drains` says.
+    fn next(&self, members: Members, drains: Vec<bool>) -> Result<Self, PlanError> {
+        let members = numbered(&self.members, members)?.drained(drains.clone());
+        let technique = self.technique.replanned(&members)?;
+        let next = Self::new(members, technique, self.updates + 1);
+        Ok(Self { drains, earlier: self.earlier.clone(), serial: self.serial + 1, ..next })
     }
 
     /// Member of one packet of a flow.
     #[inline]
     fn pick(&self, flow: u64) -> u16 {
-        self.lookup.pick(flow).unwrap_or_else(|| {
-            let mut out = [0];
-            self.technique.pick(&[flow], &mut out);
-            out[0]
-        })
+        picked(&self.lookup, &*self.technique, flow)
     }
+}
+
+/// Member of one packet of a flow, by a plan's table if it has one.
+#[inline]
+fn picked(lookup: &Lookup, technique: &dyn Stateless, flow: u64) -> u16 {
+    lookup.pick(flow).unwrap_or_else(|| {
+        let mut out = [0];
+        technique.pick(&[flow], &mut out);
+        out[0]
+    })
 }
 
 /// Members, and the plan and state made of them and of the packets so far.
@@ -196,11 +221,9 @@ impl Group {
         change: impl FnOnce(&Members) -> Result<Members, PlanError>,
     ) -> Result<(), PlanError> {
         match &self.kind {
-            Kind::Stateless(plan) => plan.update(|planned| {
-                let members = numbered(&planned.members, change(&planned.members)?)?;
-                let technique = planned.technique.replanned(&members)?;
-                Ok(Planned::new(members, technique, planned.updates + 1))
-            }),
+            Kind::Stateless(plan) => {
+                plan.update(|planned| planned.next(change(&planned.members)?, planned.drains.clone()))
+            }
             Kind::Stateful(state) => {
                 let mut running = state.lock();
                 let members = numbered(&running.members, change(&running.members)?)?;

@@ -67,10 +67,10 @@ impl Group {
             Kind::Stateless(plan) => Ok(plan),
             Kind::Stateful(_) => Err(PlanError::new(
                 format!(
-                    "{what}: {} remembers flows or counts packets, and a snapshot has neither",
+                    "{what}: {} remembers flows or counts packets, which are no part of its plan",
                     self.row.name
                 ),
-                "make a new group of technique, weights and parameters, or use min-move",
+                "use min-move or another technique of granularity `stateless`",
             )),
         }
     }

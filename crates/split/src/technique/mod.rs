@@ -131,6 +131,11 @@ pub(crate) trait Stateless: Send + Sync {
     /// The member of each flow, in order. `out` is as long as `flows`.
     fn pick(&self, flows: &[u64], out: &mut [u16]);
 
+    /// The best member of those that `open` admits, where the technique has an order of all members for each flow.
+    fn pick_among(&self, _flow: u64, _open: &dyn Fn(u16) -> bool) -> Option<u16> {
+        None
+    }
+
     /// Table that decides, if there is one: picks by it are those of `pick`.
     fn lookup(&self) -> Lookup {
         Lookup::None

@@ -33,7 +33,7 @@ struct DpHash {
 impl Rule for DpHash {
     /// The table follows the weights as configured; dead buckets keep their slots, and packets pass over them.
     fn lay_out(&mut self, members: &Members) -> Result<Layout, PlanError> {
-        let asked = members.weights().as_slice();
+        let asked = members.left().unwrap_or(members.weights()).as_slice();
         let divisor = if asked.iter().all(|&w| w <= 0xffff) { 1 } else { asked.iter().copied().fold(0, gcd) };
         let weights =
             asked.iter().map(|w| u16::try_from(w / divisor)).collect::<Result<Vec<_>, _>>().map_err(
@@ -45,12 +45,13 @@ impl Rule for DpHash {
                     )
                 },
             )?;
+        let taking = members.taking();
         let table = slots(&weights, self.sizing)
-            .and_then(|slots| skip_dead(&slots, |bucket| members.up()[usize::from(bucket)]));
+            .and_then(|slots| skip_dead(&slots, |bucket| taking[usize::from(bucket)]));
         Ok(match table {
             Some(slots) => Layout::Entries(slots),
             None => {
-                let alive = weights.iter().zip(members.up());
+                let alive = weights.iter().zip(&taking);
                 Layout::Scores(alive.map(|(&w, &up)| if up { u64::from(w) } else { 0 }).collect())
             }
         })

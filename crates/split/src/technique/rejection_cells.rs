@@ -42,7 +42,7 @@ impl RejectionCells {
     /// Plans `members` from their cells with all paths up.
     fn lessened(whole: Layout, members: &Members) -> Self {
         let mut layout = whole.clone();
-        if !members.up().iter().all(|&up| up) {
+        if !members.is_whole() {
             layout.plan(&members.effective());
         }
         Self { picker: picker(layout.cells()), whole, layout }

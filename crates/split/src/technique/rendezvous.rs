@@ -46,6 +46,11 @@ impl Stateless for LogRendezvous {
         }
     }
 
+    fn pick_among(&self, flow: u64, open: &dyn Fn(u16) -> bool) -> Option<u16> {
+        let open = self.entries.iter().filter(|entry| open(entry.member));
+        open.min_by_key(|entry| rendezvous::score(flow as u32, entry)).map(|entry| entry.member)
+    }
+
     fn shares(&self) -> Vec<f64> {
         shares(&self.entries, self.members)
     }

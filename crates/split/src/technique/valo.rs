@@ -47,7 +47,7 @@ impl<S: Scorer> Valo<S> {
     fn new(members: &Members, stale: bool, rounding: Rounding) -> Result<Self, PlanError> {
         let mut gravity =
             if stale { gravity(members.weights().as_slice()) } else { gravity(&members.effective()) };
-        for (g, &up) in gravity.iter_mut().zip(members.up()) {
+        for (g, up) in gravity.iter_mut().zip(members.taking()) {
             *g = if up { *g } else { 0.0 };
         }
         let factors = match rounding {

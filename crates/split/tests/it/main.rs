@@ -5,6 +5,7 @@
 mod exactness;
 mod examples;
 mod hash;
+mod proxies;
 mod snapshots;
 mod stateful;
 mod tables;

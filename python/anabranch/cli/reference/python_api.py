@@ -30,7 +30,7 @@ SECTIONS = {
     "Drive": ("Network", "Done", "NetworkResults"),
     "Studies": ("compare", "Comparison", "Study", "sweep", "StudyOutcome"),
     "Load balancers": ("schemes", "LoadBalancer", "Scheme", "Environment"),
-    "Split": ("Splitter", "Revision", "techniques", "Technique", "Weight"),
+    "Split": ("Splitter", "Connections", "Revision", "techniques", "Technique", "Weight"),
     "Acceptance of a split": ("Tolerance", "judge", "Judgement"),
     "Connections and traces": (
         "five_tuples", "flow_keys", "FIVE_TUPLE", "hashes", "Hash",

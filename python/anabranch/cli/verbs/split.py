@@ -95,6 +95,14 @@ def trace(
         list[str] | None,
         typer.Option(metavar="PATH", help="Show what moves if this path dies; paths count from 1; repeatable."),
     ] = None,
+    drain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Show what moves if this path takes no new connections after half of them, and how the rest splits; "
+            "repeatable.",
+        ),
+    ] = None,
     add: Annotated[
         list[str] | None, typer.Option(metavar="W", help="Show what moves if a path of this weight joins; repeatable.")
     ] = None,

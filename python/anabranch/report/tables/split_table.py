@@ -88,7 +88,9 @@ def _techniques(result: Result) -> Table:
 
 def short(kind: str, text: str) -> str:
     """Formats a change for a column's header."""
-    return {"weights": text if len(text) <= 8 else "weights", "fail": f"fail {text}", "add": f"add {text}"}[kind]
+    if kind == "weights":
+        return text if len(text) <= 8 else "weights"
+    return f"{kind} {text}"
 
 
 def _times(times: float | None) -> Text:
