@@ -35,8 +35,8 @@ def show(
 ) -> None:
     """Show the fabric, paths, offered load and warnings of a scenario before it runs.
 
-    Graphs have their messages and bytes. The last line is the work of a run: the packets that shortest paths carry, times
-    the ports they pass; probes, longer paths and what is sent again are not foreseen.
+    Graphs have their messages and bytes. The last line is the work of a run: the packets that shortest paths carry,
+    times the ports they pass; probes, longer paths and what is sent again are not foreseen.
     """
     if settings and json == "-":
         raise AnabranchError("json: -: stdout has the settings as TOML; give a file, or leave out --settings")
