@@ -76,7 +76,7 @@ def test_a_pickle_keeps_what_a_subclass_adds() -> None:
 
 @pytest.mark.parametrize("technique", OTHERS)
 def test_what_remembers_flows_is_refused_with_a_hint(technique: str) -> None:
-    with pytest.raises(ab.AnabranchError, match=rf"^snapshot: {technique} remembers flows .*; make a new group"):
+    with pytest.raises(ab.AnabranchError, match=rf"^snapshot: {technique} remembers flows .*; use min-move"):
         pickle.dumps(ab.Splitter(technique, [1, 1]))
 
 
