@@ -75,6 +75,7 @@ def test_a_graph_says_its_messages_and_a_run_its_work(tmp_path: Path) -> None:
     assert shown["graphs"] == [{"ranks": 4, "messages": 24, "bytes": 24_000_000}]
     assert re.search(r"^job ranks messages traffic\n +0 +4 +24 24\.0 MB$", done.stdout, re.MULTILINE)
     hops = shown["expected_packet_hops"]
-    assert f"\na run: about {hops / 1e3:.1f} thousand packet-hops, some 1 s of one core\n" in done.stdout
+    work = f"a run: about {hops / 1e3:.1f} thousand packet-hops, 1 s of one core at 10.0 million a second"
+    assert work in done.stdout.splitlines()
     ran = anabranch("run", str(path), "--runs", str(tmp_path / "runs"), "--json", "-")
     assert json.loads(ran.stdout)["manifest"]["packet_hops"] == pytest.approx(hops, rel=0.05)

@@ -138,7 +138,8 @@ def _work(scenario: Scenario, console: Console) -> None:
     hops = scenario.expected_packet_hops()
     if hops:
         took = coarse_duration(hops / HOPS_PER_SECOND)
-        console.print(f"a run: about {_rounded(hops)} packet-hops, some {took} of one core", markup=False)
+        speed = f"{took} of one core at {_rounded(HOPS_PER_SECOND)} a second"
+        console.print(f"a run: about {_rounded(hops)} packet-hops, {speed}", markup=False)
 
 
 def _rounded(value: float) -> str:
