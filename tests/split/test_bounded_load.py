@@ -47,6 +47,10 @@ def test_what_makes_no_bound_is_refused(technique: str, loads: list[int], eps: f
     assert live.tolist() == loads
 
 
-def test_loads_are_an_array() -> None:
+def test_loads_are_an_array_that_can_be_written() -> None:
+    read_only: npt.NDArray[np.uint64] = np.zeros(2, dtype=np.uint64)
+    read_only.flags.writeable = False
+    with pytest.raises(ab.AnabranchError, match=r"^loads: cannot be written; "):
+        ab.Splitter("min-move", [4, 3]).pick_bounded(KEYS, read_only, 0.5)
     with pytest.raises(TypeError, match=r"^loads: list; give a NumPy array of uint64 of shape \(paths,\)"):
         ab.Splitter("min-move", [4, 3]).pick_bounded(KEYS, [1, 2], 0.5)  # type: ignore[arg-type]

@@ -57,6 +57,8 @@ def test_what_cannot_drain_is_refused() -> None:
     for path, until_ns, error in (
         (0, 5, "until_ns: 5 is not after now, 5; "),
         (2, 9, "drain: no path 3; "),
+        (-1, 9, "path: -1 is out of range; "),
+        (0, 2**64, "until_ns: 18446744073709551616 is out of range; "),
     ):
         with pytest.raises(ab.AnabranchError, match=f"^{error}"):
             splitter.drain(path, now_ns=5, until_ns=until_ns)
@@ -65,5 +67,7 @@ def test_what_cannot_drain_is_refused() -> None:
         splitter.drain(1, now_ns=5, until_ns=9)
     with pytest.raises(ab.AnabranchError, match=r"^undrain: path 2 does not drain; "):
         splitter.undrain(1)
+    with pytest.raises(TypeError, match=r"^splitter: str; give an anabranch\.Splitter"):
+        ab.Connections("min-move")  # type: ignore[arg-type]
     with pytest.raises(ab.AnabranchError, match=r"^begins: 1 values for 2000 keys; "):
         ab.Connections(splitter).pick(OLD, np.array([True]), at(OLD, 0, True)[1])

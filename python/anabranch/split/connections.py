@@ -18,9 +18,14 @@ class Connections:
     Args:
         splitter: that picks; its drains and updates take effect at the next packet.
 
+    Raises:
+        TypeError: a splitter that is none.
+
     """
 
     def __init__(self, splitter: Splitter) -> None:
+        if not isinstance(splitter, Splitter):
+            raise TypeError(f"splitter: {type(splitter).__name__}; give an anabranch.Splitter")
         self._core = _core.Connections(splitter.core)
 
     def pick(

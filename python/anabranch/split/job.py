@@ -298,6 +298,13 @@ def _independent(splitter: Splitter, by: Hash, trace: Trace) -> int:
     return independent_connections(np.bincount(slots.astype(np.int64)), table.size)
 
 
+def _asked_after(request: Request, change: Change) -> npt.NDArray[np.float64]:
+    """Shares asked for after a change, which no technique decides."""
+    changed = Splitter("random", request.weights)
+    changed.update(*change.after(request.weights))
+    return changed.asked()
+
+
 def _drained(request: Request, choice: Choice, change: Change, trace: Trace) -> Moved:
     """Effect of a drain: the first half of the connections stays, the second half goes elsewhere."""
     splitter = _fresh(request, choice)
@@ -305,13 +312,12 @@ def _drained(request: Request, choice: Choice, change: Change, trace: Trace) -> 
     half = len(trace) // 2
     old, new = trace.keys[:half], trace.keys[half:]
     before = _at_once(connections, old, begins=True)
-    refused, asked, moved, counts = None, splitter.asked(), 0, None
+    refused, asked, moved, counts = None, _asked_after(request, change), 0, None
     try:
         splitter.drain(change.path(len(request.weights)) - 1, now_ns=0, until_ns=1)
     except AnabranchError as error:
         refused = str(error)
     else:
-        asked = splitter.asked()
         counts = np.bincount(_at_once(connections, new, begins=True), minlength=asked.size)
         moved = int(np.count_nonzero(_at_once(connections, old, begins=False) != before))
     return Moved(
@@ -340,19 +346,16 @@ def _moved(request: Request, choice: Choice, change: Change, trace: Trace, sprea
     paths = len(request.weights)
     sizes = np.minimum(trace.bytes, np.iinfo(np.uint32).max).astype(np.uint32)
     before = splitter.pick(trace.keys, bytes=sizes)
-    changed = Splitter("random", request.weights)
-    asked_before = changed.asked()
-    weights, up = change.after(request.weights)
-    changed.update(weights, up)
-    asked_after = changed.asked()
+    asked_after = _asked_after(request, change)
     if change.kind == "fail":
         minimum = int(np.count_nonzero(before == change.path(paths) - 1))
     else:
+        asked_before = Splitter("random", request.weights).asked()
         minimum = round(total_variation(asked_before, asked_after) * len(trace))
     refused = None
     if not spreads:
         try:
-            splitter.update(weights, up)
+            splitter.update(*change.after(request.weights))
         except AnabranchError as error:
             refused = str(error)
     seen = not spreads and refused is None

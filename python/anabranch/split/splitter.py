@@ -270,11 +270,14 @@ class Splitter:
 
         Raises:
             TypeError: keys that are no NumPy array of flow keys or connections, loads that are no array of uint64.
-            AnabranchError: a technique that remembers flows, or values outside their bounds. `loads` stands.
+            AnabranchError: a technique that remembers flows, values outside their bounds, or loads that cannot be
+                written. `loads` stands.
 
         """
         if not isinstance(loads, np.ndarray) or loads.dtype != np.uint64 or loads.ndim != 1:
             raise TypeError(f"loads: {_kind(loads)}; give a NumPy array of uint64 of shape (paths,)")
+        if not loads.flags.writeable:
+            raise AnabranchError("loads: cannot be written; give an array in which the new connections can be counted")
         return self._core.pick_bounded(flow_keys_of(keys), loads, float(eps))
 
     def update(self, weights: Sequence[Weight] | None = None, up: Sequence[bool] | None = None) -> None:
@@ -335,7 +338,8 @@ class Splitter:
                 takes connections, or a deadline that has passed.
 
         """
-        self._core.drain(path, now_ns, until_ns)
+        times = _unsigned("now_ns", now_ns, 64), _unsigned("until_ns", until_ns, 64)
+        self._core.drain(_unsigned("path", path, 16), *times)
 
     def undrain(self, path: int) -> None:
         """Ends the drain of a path (index from 0): it takes connections again, its own first.
@@ -344,7 +348,7 @@ class Splitter:
             AnabranchError: a technique that remembers flows, no such path, or one that does not drain.
 
         """
-        self._core.undrain(path)
+        self._core.undrain(_unsigned("path", path, 16))
 
     @property
     def draining(self) -> list[int]:
@@ -415,6 +419,13 @@ def _kind(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"array of {value.dtype}, shape {value.shape}"
     return type(value).__name__
+
+
+def _unsigned(key: str, value: int, bits: int) -> int:
+    """Whole number of so many bits."""
+    if not 0 <= value < 2**bits:
+        raise AnabranchError(f"{key}: {value} is out of range; give a whole number from 0 to {2**bits - 1}")
+    return value
 
 
 def _nanoseconds(key: str, seconds: float) -> int:

@@ -27,6 +27,9 @@ def show(result: Result, console: Console) -> None:
     for index, change in enumerate(result.request.changes):
         console.print(f"\nafter {change.label(len(result.request.weights))}:", markup=False)
         console.print(_after(result, index))
+        for outcome in result.techniques:
+            if outcome.changes[index].refused is not None:
+                console.print(f"{outcome.label}: {outcome.changes[index].refused}", markup=False, soft_wrap=True)
     for name, reason in result.refused:
         console.print(f"not run: {name}: {reason}", markup=False, soft_wrap=True)
 
