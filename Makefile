@@ -12,7 +12,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.md' -o -name Cargo.toml)
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.md' -o -name Cargo.toml) $(wildcard crates/kernel/objects/*)
 
 # Tests and lints use the extension's profile, so that what is not ours is compiled once; in our crates tests have debug
 # assertions and overflow checks (Cargo.toml).

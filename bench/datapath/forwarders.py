@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Protocol
 
@@ -161,22 +162,47 @@ class NexthopGroup:
     def forwarding(self, net: TwoHops) -> Iterator[tuple[int, ...]]:
         """Forwards, as in `Forwarder`."""
         for switch, neighbour in zip(net.switches, reversed(net.switches), strict=True):
-            near = [(SOURCE, SOURCE_MAC)] if switch.number == 1 else [(TARGET, TARGET_MAC), (SINK, SINK_MAC)]
-            lines = [f"address add 10.{switch.number}.255.254/16 dev {switch.host_port}"]
-            lines += [f"neighbour add {one} lladdr {mac} dev {switch.host_port} nud permanent" for one, mac in near]
-            for number, (port, other) in enumerate(zip(switch.path_ports, neighbour.path_ports, strict=True)):
-                lines.append(f"address add {_gateway(switch, number)}/24 dev {port}")
-                far = f"{_gateway(neighbour, number)} lladdr {neighbour.mac(other)}"
-                lines.append(f"neighbour add {far} dev {port} nud permanent")
-            iproute.batch("ip", switch.namespace, lines)
-            gateways = [_gateway(neighbour, number) for number in range(len(WEIGHTS))]
+            gateways = _routers(switch, neighbour)
             plan = net.folder / f"linux{switch.number}.toml"
             plan.write_text(_plan(switch, self.recipe, more=f"gateways = {_list(gateways)}\n"))
             with inside(switch.namespace):
-                for key, value in (("ip_forward", 1), ("fib_multipath_hash_policy", 1), ("conf/all/rp_filter", 0)):
-                    Path(f"/proc/sys/net/ipv4/{key}").write_text(str(value))
                 verbs.apply(target("linux"), str(plan), None, dry_run=False)
         yield ()
+
+
+@dataclass(frozen=True)
+class RoutingEbpf:
+    """A table's program as a router, beside the kernel's own route over the first path."""
+
+    name: str = "eBPF tc: slots, routed"
+    paths: int = len(WEIGHTS)
+    wiring: Wiring = ROUTED
+
+    @contextmanager
+    def forwarding(self, net: TwoHops) -> Iterator[tuple[int, ...]]:
+        """Forwards, as in `Forwarder`."""
+        pins = PINS / net.folder.name
+        with ExitStack() as stack:
+            stack.callback(shutil.rmtree, pins, ignore_errors=True)
+            for switch, neighbour in zip(net.switches, reversed(net.switches), strict=True):
+                gateways = _routers(switch, neighbour)
+                iproute.batch("ip", switch.namespace, [f"route add {switch.far} via {gateways[0]}"])
+                with inside(switch.namespace):
+                    made = _core.KernelDatapath.create(str(pins / f"router{switch.number}"), "slots", 1, 1)
+                    stack.callback(made.remove)
+                    group = _core.KernelGroup(
+                        name="far",
+                        prefixes=[switch.far],
+                        targets=[socket.if_nametoindex(port) for port in switch.path_ports],
+                        weights=list(WEIGHTS),
+                        up=[True] * len(WEIGHTS),
+                        output="route",
+                        seed=switch.number,
+                        gateways=[ip_address(gateway) for gateway in gateways],
+                    )
+                    made.put([group])
+                    made.attach(socket.if_nametoindex(switch.host_port), "ingress")
+            yield ()
 
 
 @dataclass(frozen=True)
@@ -219,6 +245,22 @@ class Bridge:
         yield ()
 
 
+def _routers(switch: Switch, neighbour: Switch) -> list[str]:
+    """Makes a switch a router between its host and the paths; the gateway of each."""
+    near = [(SOURCE, SOURCE_MAC)] if switch.number == 1 else [(TARGET, TARGET_MAC), (SINK, SINK_MAC)]
+    lines = [f"address add 10.{switch.number}.255.254/16 dev {switch.host_port}"]
+    lines += [f"neighbour add {one} lladdr {mac} dev {switch.host_port} nud permanent" for one, mac in near]
+    for number, (port, other) in enumerate(zip(switch.path_ports, neighbour.path_ports, strict=True)):
+        lines.append(f"address add {_gateway(switch, number)}/24 dev {port}")
+        far = f"{_gateway(neighbour, number)} lladdr {neighbour.mac(other)}"
+        lines.append(f"neighbour add {far} dev {port} nud permanent")
+    iproute.batch("ip", switch.namespace, lines)
+    with inside(switch.namespace):
+        for key, value in (("ip_forward", 1), ("fib_multipath_hash_policy", 1), ("conf/all/rp_filter", 0)):
+            Path(f"/proc/sys/net/ipv4/{key}").write_text(str(value))
+    return [_gateway(neighbour, number) for number in range(len(WEIGHTS))]
+
+
 def _gateway(switch: Switch, number: int) -> str:
     return f"10.9.{number}.{switch.number}"
 
@@ -244,6 +286,7 @@ def all_forwarders() -> list[Forwarder]:
         *(Ebpf(scheme) for scheme in schemes),
         Ebpf("slots", XDP, paths=1),
         *(Ebpf(scheme, XDP) for scheme in schemes),
+        RoutingEbpf(),
         NexthopGroup("mpath"),
         NexthopGroup("resilient"),
         SelectGroup("dp_hash-twin"),

@@ -1,8 +1,8 @@
 //! Hooks of programs, tc and XDP: the packet at each, and the verdict that the kernel gets.
 
 use crate::frame::Frame;
-use crate::mark;
-use anabranch_kernel::layout::{Head, Output};
+use crate::{mark, route};
+use anabranch_kernel::layout::{Gateway, Head, Output};
 use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS};
 use aya_ebpf::bindings::{__sk_buff, TC_ACT_SHOT, TC_ACT_UNSPEC, xdp_md};
 use aya_ebpf::helpers::{bpf_redirect, bpf_skb_pull_data};
@@ -36,6 +36,12 @@ pub trait Hook: Copy {
 
     /// Sends it by a member with this target; returns the verdict.
     fn leave(self, head: &Head, frame: &Frame, target: u32) -> i32;
+
+    /// Whether a router forwards it; all else is the kernel's.
+    fn is_forwarded(self, frame: &Frame) -> bool;
+
+    /// Sends it by a device to a gateway, as a router does; returns the verdict, or `None` for what is the kernel's.
+    fn route(self, frame: &Frame, device: u32, gateway: &Gateway) -> Option<i32>;
 }
 
 /// At tc, on ingress or egress.
@@ -104,6 +110,16 @@ impl Hook for Tc {
             _ => mark::tunnel_port(&context, frame, target),
         };
         if marked.is_ok() { Self::PASS } else { Self::DROP }
+    }
+
+    #[inline(always)]
+    fn is_forwarded(self, frame: &Frame) -> bool {
+        route::is_forwarded(&TcContext::new(self.0), frame)
+    }
+
+    #[inline(always)]
+    fn route(self, frame: &Frame, device: u32, gateway: &Gateway) -> Option<i32> {
+        route::leave(&TcContext::new(self.0), frame, device, gateway)
     }
 }
 
@@ -174,5 +190,15 @@ impl Hook for Xdp {
         }
         // SAFETY: numbers are all it takes.
         unsafe { bpf_redirect(target, 0) as i32 }
+    }
+
+    #[inline(always)]
+    fn is_forwarded(self, _frame: &Frame) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn route(self, _frame: &Frame, _device: u32, _gateway: &Gateway) -> Option<i32> {
+        None
     }
 }

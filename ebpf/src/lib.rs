@@ -8,6 +8,7 @@ pub mod frame;
 pub mod hook;
 pub mod kernel;
 pub mod mark;
+pub mod route;
 pub mod split;
 
 #[panic_handler]

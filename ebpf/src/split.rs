@@ -3,7 +3,9 @@
 use crate::frame::{self, To};
 use crate::hook::Hook;
 use crate::kernel::Kernel;
-use anabranch_kernel::layout::{Counters, Destination, GENERATIONS, MEMBERS, NAME_BYTES, Plan, plan_number};
+use anabranch_kernel::layout::{
+    Counters, Destination, GENERATIONS, Gateways, MEMBERS, NAME_BYTES, Output, Plan, plan_number,
+};
 use anabranch_split::Packet;
 use aya_ebpf::macros::map;
 use aya_ebpf::maps::lpm_trie::{Key, LpmTrie};
@@ -26,6 +28,10 @@ static ROUTES: LpmTrie<Destination, u32> = LpmTrie::with_max_entries(1, 0);
 /// Counters of the members of each group. The look-up does not wait for the pick.
 #[map]
 static COUNTERS: PerCpuArray<Counters> = PerCpuArray::with_max_entries(1, 0);
+
+/// Gateways of plans whose packets are routed.
+#[map]
+static GATEWAYS: Array<Gateways> = Array::with_max_entries(GENERATIONS, 0);
 
 /// Names of groups, for user space alone.
 #[map]
@@ -70,12 +76,18 @@ pub fn split<H: Hook, B: 'static>(
         // SAFETY: a word that user space alone writes; volatile, because it does so at any time.
         let generation = unsafe { core::ptr::read_volatile(&raw const IN_FORCE) } % GENERATIONS;
         let group = group(generation, to)?;
-        let plan = plans.get(plan_number(generation, group))?;
-        Some(((group, plan), plan.head.seed))
+        let number = plan_number(generation, group);
+        let plan = plans.get(number)?;
+        Some(((number, group, plan), plan.head.seed))
     };
-    let Some(((group, plan), frame)) = frame::read(packet, find) else { return H::PASS };
+    let Some(((number, group, plan), frame)) = frame::read(packet, find) else { return H::PASS };
+    let routes = plan.head.output == Output::Route as u32;
     if plan.head.up == 0 {
-        return H::DROP;
+        // A router without a way answers with an error, which the kernel makes.
+        return if routes { H::PASS } else { H::DROP };
+    }
+    if routes && !packet.is_forwarded(&frame) {
+        return H::PASS;
     }
     let mut asked = Packet {
         // Flows of two groups are two, whatever their keys.
@@ -86,7 +98,15 @@ pub fn split<H: Hook, B: 'static>(
     };
     let member = pick(plan, &mut asked, &mut Kernel::new(packet, plan.head.up));
     let member = u32::from(member) % MEMBERS as u32;
-    count(packet, group, member);
     let Some(&target) = plan.head.targets.get(member as usize) else { return H::DROP };
+    if routes {
+        let Some(gateway) = GATEWAYS.get(number).and_then(|all| all.get(member as usize)) else {
+            return H::DROP;
+        };
+        let Some(verdict) = packet.route(&frame, target, gateway) else { return H::PASS };
+        count(packet, group, member);
+        return verdict;
+    }
+    count(packet, group, member);
     packet.leave(&plan.head, &frame, target)
 }

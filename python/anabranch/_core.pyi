@@ -1,4 +1,5 @@
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -265,6 +266,7 @@ class KernelGroup:
         pause_ns: int = 0,
         turns: list[int] = ...,
         plain: bool = False,
+        gateways: Sequence[IPv4Address | IPv6Address] = ...,
     ) -> None:
         """A value.
 
@@ -274,11 +276,12 @@ class KernelGroup:
             targets: by member, the number of an interface, or the value of the field.
             weights: by member, 0 for one that carries nothing.
             up: by member, whether it can carry traffic.
-            output: `redirect`, `dscp`, `flow-label` or `tunnel-port`.
+            output: `redirect`, `route`, `dscp`, `flow-label` or `tunnel-port`.
             seed: of the hash; another one on each switch.
             pause_ns: the flowlet gap, or the silence after which a flow's counter is forgotten.
             turns: members in turn, for `cycle`, `flow_cycle` and `presto`; by the weights if there are none.
             plain: weights are factors of scores as they are, as Open vSwitch takes them; of `score` only.
+            gateways: by member, the neighbour that packets are sent to; of `route` only.
 
         Raises:
             AnabranchError: what no program carries.
@@ -291,6 +294,8 @@ class KernelGroup:
     def prefixes(self) -> list[str]: ...
     @property
     def targets(self) -> list[int]: ...
+    @property
+    def gateways(self) -> list[IPv4Address | IPv6Address]: ...
     @property
     def weights(self) -> list[int]: ...
     @property
@@ -326,6 +331,10 @@ class KernelDatapath:
     def group_capacity(self) -> int: ...
     @property
     def route_capacity(self) -> int: ...
+    @property
+    def can_route(self) -> bool:
+        """Whether its program can route packets: not where an earlier version made it."""
+
     @property
     def routed(self) -> bool: ...
     def attach(self, ifindex: int, hook: str) -> None:

@@ -40,7 +40,7 @@ fn frame() -> Vec<u8> {
 
 /// Weights that are not all equal.
 fn group(number: usize, paths: usize, prefixes: Vec<Prefix>) -> Group {
-    let member = |place| Member { target: WAY_OUT, weight: 1 + place as u32 % 4, up: true };
+    let member = |place| Member { target: WAY_OUT, weight: 1 + place as u32 % 4, up: true, gateway: None };
     Group {
         name: format!("g{number}"),
         prefixes,

@@ -198,7 +198,11 @@ mod tests {
     use std::string::ToString as _;
 
     fn group(weights: &[u32], up: &[bool]) -> Group {
-        let members = weights.iter().zip(up).map(|(&weight, &up)| Member { target: 1, weight, up }).collect();
+        let members = weights
+            .iter()
+            .zip(up)
+            .map(|(&weight, &up)| Member { target: 1, weight, up, gateway: None })
+            .collect();
         Group {
             name: "one".into(),
             prefixes: Vec::new(),

@@ -37,6 +37,7 @@ impl Capacity {
         let parts = if object.has_slots() { PARTS } else { 1 };
         loader.map_max_entries("PLANS", GENERATIONS * self.groups * parts);
         loader.map_max_entries("NAMES", GENERATIONS * self.groups);
+        loader.map_max_entries("GATEWAYS", GENERATIONS * self.groups);
         loader.map_max_entries("ROUTES", GENERATIONS * self.routes.max(1));
         loader.map_max_entries("COUNTERS", self.groups);
         // The place in the cycle of each group, where the scheme has one.

@@ -8,7 +8,10 @@ use crate::folder::{clear, create_locked, half_of, inode, lock};
 use crate::grace::Grace;
 use crate::group::{Group, Prefix};
 use crate::home::{Table, Tables};
-use crate::layout::{Counter, Counters, Destination, GENERATIONS, Head, MEMBERS, NAME_BYTES, plan_number};
+use crate::layout::{
+    Counter, Counters, Destination, GENERATIONS, Gateway, Gateways, Head, MEMBERS, NAME_BYTES, Output,
+    plan_number,
+};
 use crate::link::{self, Attachment, Hook};
 use crate::maps::{OTHER_VERSION, Plain, Plans, summed};
 use crate::object::Object;
@@ -54,6 +57,8 @@ pub struct Datapath {
     destinations: Routes,
     counters: PerCpuArray<MapData, Plain<Counters>>,
     names: Array<MapData, [u8; NAME_BYTES]>,
+    /// `None` where an earlier version made it, which routed no packets.
+    gateways: Option<Array<MapData, Plain<Gateways>>>,
     grace: Grace,
 }
 
@@ -138,6 +143,11 @@ impl Datapath {
             destinations: LpmTrie::try_from(map("ROUTES")?).map_err(KernelError::of(typed()))?,
             counters: PerCpuArray::try_from(map("COUNTERS")?).map_err(KernelError::of(typed()))?,
             names: Array::try_from(map("NAMES")?).map_err(KernelError::of(typed()))?,
+            gateways: if folder.join("GATEWAYS").exists() {
+                Some(Array::try_from(map("GATEWAYS")?).map_err(KernelError::of(typed()))?)
+            } else {
+                None
+            },
             grace: Grace::begin(),
         })
     }
@@ -158,6 +168,12 @@ impl Datapath {
     #[must_use]
     pub const fn route_capacity(&self) -> u32 {
         self.routes
+    }
+
+    /// Whether its program can route packets: not where an earlier version made it.
+    #[must_use]
+    pub const fn can_route(&self) -> bool {
+        self.gateways.is_some()
     }
 
     /// Attaches its program to a device of the caller's network namespace, behind others' programs.
@@ -301,6 +317,7 @@ impl Datapath {
                     let same_prefixes = sorted(&observed.group.prefixes) == sorted(&group.prefixes);
                     observed.group.name == group.name
                         && observed.head == next.head
+                        && observed.group.gateways() == group.gateways()
                         && observed.body == next.body
                         && same_prefixes
                 })
@@ -340,6 +357,11 @@ impl Datapath {
                 self.count_anew(*number)?;
             }
             self.plans.set(plan_number(next, *number), *head, body)?;
+            if let Some(gateways) = &mut self.gateways {
+                gateways
+                    .set(plan_number(next, *number), Plain(group.gateways()), 0)
+                    .map_err(KernelError::of("eBPF gateways"))?;
+            }
             if let Some(home) = home.as_ref().filter(|_| self.homes) {
                 self.plans.set(plan_number(next, self.groups + number), home.head(), &home.slots)?;
             }
@@ -377,6 +399,9 @@ impl Datapath {
         }
         for group in groups {
             group.check()?;
+            if group.output == Output::Route && self.gateways.is_none() {
+                return refuse(group, format!("routes packets: this datapath was {OTHER_VERSION}"));
+            }
             if !names.insert(&group.name) {
                 return refuse(group, "there twice; each group has a name of its own".into());
             }
@@ -429,8 +454,12 @@ impl Datapath {
             let (head, body) = self.plans.get(index)?;
             let mut prefixes = prefixes.remove(&number).unwrap_or_default();
             prefixes.sort();
-            let group =
-                described(&String::from_utf8_lossy(&name[..end]), prefixes, self.object, &head, &body);
+            let Plain(gateways) = match &self.gateways {
+                Some(gateways) => gateways.get(&index, 0).map_err(KernelError::of("eBPF gateways"))?,
+                None => Plain([Gateway::default(); MEMBERS]),
+            };
+            let name = String::from_utf8_lossy(&name[..end]);
+            let group = described(&name, prefixes, self.object, (&head, &gateways), &body);
             let home = if self.homes {
                 let (head, slots) = self.plans.get(plan_number(generation, self.groups + number))?;
                 Home::read(&head, slots)

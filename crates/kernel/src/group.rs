@@ -1,7 +1,7 @@
 //! A weighted group as people give it: destinations, members, and the action on a packet.
 
 use crate::error::KernelError;
-use crate::layout::{Destination, Head, MEMBERS, NAME_BYTES, Output, TURNS};
+use crate::layout::{Destination, Gateway, Gateways, Head, MEMBERS, NAME_BYTES, Output, TURNS};
 use std::format;
 use std::net::IpAddr;
 use std::string::String;
@@ -28,6 +28,8 @@ pub struct Member {
     pub weight: u32,
     /// Whether it can carry traffic now.
     pub up: bool,
+    /// Neighbour that packets are sent to, where they are routed, and only there.
+    pub gateway: Option<IpAddr>,
 }
 
 /// A weighted group.
@@ -120,7 +122,29 @@ impl Group {
         if let Some(member) = self.members.iter().find(|member| member.target > most) {
             return refuse(format!("target {}: at most {most}", member.target));
         }
+        let routes = self.output == Output::Route;
+        if let Some(place) = self.members.iter().position(|member| member.gateway.is_some() != routes) {
+            let why =
+                if routes { "no gateway; routed packets need one" } else { "a gateway; no packet is routed" };
+            return refuse(format!("member {place}: {why}"));
+        }
+        // IPv4 packets may have a neighbour of IPv6 (RFC 8950), but not the other way round.
+        let v6 = self.prefixes.iter().find(|prefix| prefix.address.is_ipv6());
+        let v4 = self.members.iter().filter_map(|member| member.gateway).find(IpAddr::is_ipv4);
+        if let Some((prefix, gateway)) = v6.zip(v4) {
+            return refuse(format!("prefix {prefix}: gateway {gateway} takes IPv4 alone; give one of IPv6"));
+        }
         Ok(())
+    }
+
+    /// Gateways of its members, which programs read where packets are routed.
+    #[must_use]
+    pub fn gateways(&self) -> Gateways {
+        let mut gateways = [Gateway::default(); MEMBERS];
+        for (place, member) in gateways.iter_mut().zip(&self.members) {
+            *place = member.gateway.map(Gateway::new).unwrap_or_default();
+        }
+        gateways
     }
 
     /// Head of its plan, which all programs read.
@@ -151,7 +175,7 @@ impl Group {
 
 impl Output {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Redirect, Self::Dscp, Self::FlowLabel, Self::TunnelPort];
+    pub const ALL: [Self; 5] = [Self::Redirect, Self::Dscp, Self::FlowLabel, Self::TunnelPort, Self::Route];
 
     /// Name in plans and on the command line.
     #[must_use]
@@ -161,6 +185,7 @@ impl Output {
             Self::Dscp => "dscp",
             Self::FlowLabel => "flow-label",
             Self::TunnelPort => "tunnel-port",
+            Self::Route => "route",
         }
     }
 
@@ -168,7 +193,7 @@ impl Output {
     #[must_use]
     pub const fn target_max(self) -> u32 {
         match self {
-            Self::Redirect => i32::MAX as u32,
+            Self::Redirect | Self::Route => i32::MAX as u32,
             Self::Dscp => (1 << 6) - 1,
             Self::FlowLabel => (1 << 20) - 1,
             Self::TunnelPort => (1 << 16) - 1,

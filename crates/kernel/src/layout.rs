@@ -30,6 +30,60 @@ pub enum Output {
     FlowLabel = 2,
     /// The source port of its outer UDP header becomes the value, if it is VXLAN or GENEVE (RFC 7348, 8926).
     TunnelPort = 3,
+    /// It leaves by the interface of that number as a router forwards it, to the member's [`Gateway`].
+    Route = 4,
+}
+
+/// Neighbour that a member's packets are sent to, where they are routed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Gateway {
+    /// 4 or 6; 0 for none.
+    pub version: u32,
+    /// The address as it lies in a packet; of IPv4 the first word.
+    pub address: [u32; 4],
+}
+
+impl Gateway {
+    /// Of an address of either version.
+    #[must_use]
+    pub fn new(address: IpAddr) -> Self {
+        let (version, address) = words(address);
+        Self { version: version.into(), address }
+    }
+
+    /// The address again, if there is one.
+    #[must_use]
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.version {
+            4 => Some(IpAddr::V4(self.address[0].to_ne_bytes().into())),
+            6 => {
+                let mut bytes = [0; 16];
+                for (place, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(self.address) {
+                    *place = word.to_ne_bytes();
+                }
+                Some(IpAddr::V6(bytes.into()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Gateways of a plan's members, in GATEWAYS by the plan's number.
+pub type Gateways = [Gateway; MEMBERS];
+
+/// IP version of an address, and its words as they lie in a packet.
+fn words(address: IpAddr) -> (u8, [u32; 4]) {
+    match address {
+        IpAddr::V4(address) => (4, [u32::from_ne_bytes(address.octets()), 0, 0, 0]),
+        IpAddr::V6(address) => {
+            let mut words = [0; 4];
+            for (word, bytes) in words.iter_mut().zip(address.octets().as_chunks::<4>().0) {
+                *word = u32::from_ne_bytes(*bytes);
+            }
+            (6, words)
+        }
+    }
 }
 
 /// Head of every plan, whatever its scheme.
@@ -85,16 +139,8 @@ impl Destination {
     /// An address of either family.
     #[must_use]
     pub fn new(generation: u32, address: IpAddr) -> Self {
-        match address {
-            IpAddr::V4(address) => Self::v4(generation, u32::from_ne_bytes(address.octets())),
-            IpAddr::V6(address) => {
-                let mut words = [0; 4];
-                for (word, bytes) in words.iter_mut().zip(address.octets().as_chunks::<4>().0) {
-                    *word = u32::from_ne_bytes(*bytes);
-                }
-                Self::v6(generation, words)
-            }
-        }
+        let (version, words) = words(address);
+        Self::of(generation, version, words)
     }
 
     /// The generation it belongs to.

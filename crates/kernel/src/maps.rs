@@ -3,7 +3,9 @@
 
 use crate::body::{Arrivals, Body, Scores};
 use crate::error::KernelError;
-use crate::layout::{Counter, Counters, Destination, Head, MEMBERS, Plan, SLOTS, SLOTS_LARGE, Turns};
+use crate::layout::{
+    Counter, Counters, Destination, Gateways, Head, MEMBERS, Plan, SLOTS, SLOTS_LARGE, Turns,
+};
 use crate::object::Object;
 use anabranch_split::picks::{Bounded, rendezvous, score};
 use aya::Pod;
@@ -37,12 +39,14 @@ unsafe impl Layout for Turns {}
 #[repr(transparent)]
 pub(crate) struct Plain<T>(pub(crate) T);
 
-// SAFETY: plans, counters and destinations are plain data.
+// SAFETY: plans, counters, destinations and gateways are plain data.
 unsafe impl<B: Layout> Pod for Plain<Plan<B>> {}
 // SAFETY: as above.
 unsafe impl Pod for Plain<Counters> {}
 // SAFETY: as above.
 unsafe impl Pod for Plain<Destination> {}
+// SAFETY: as above.
+unsafe impl Pod for Plain<Gateways> {}
 
 /// Plans by generation and group.
 pub(crate) enum Plans {

@@ -2,7 +2,7 @@
 
 use crate::body::{Body, Home};
 use crate::group::{Group, Member, NO_TARGET, Prefix};
-use crate::layout::{Head, MEMBERS, Output};
+use crate::layout::{Gateways, Head, MEMBERS, Output};
 use crate::object::Object;
 use std::vec::Vec;
 
@@ -20,7 +20,7 @@ pub(crate) fn described(
     name: &str,
     prefixes: Vec<Prefix>,
     object: Object,
-    head: &Head,
+    (head, gateways): (&Head, &Gateways),
     body: &Body,
 ) -> Group {
     let count = head.targets.iter().position(|&target| target == NO_TARGET).unwrap_or(MEMBERS);
@@ -29,6 +29,7 @@ pub(crate) fn described(
             target: head.targets[place],
             weight: head.weights[place],
             up: head.up >> place & 1 != 0,
+            gateway: gateways[place].address(),
         })
         .collect();
     let output = Output::ALL.into_iter().find(|&one| one as u32 == head.output).unwrap_or(Output::Redirect);

@@ -12,12 +12,13 @@ pub(crate) const TC: &str = "tc";
 /// The program for XDP, where the scheme has one.
 pub(crate) const XDP: &str = "xdp";
 /// Maps that a datapath is known by, and their pins: the file system takes no dots.
-const MAPS: [(&str, &str); 5] = [
+const MAPS: [(&str, &str); 6] = [
     ("PLANS", "PLANS"),
     (GENERATION, "GENERATION"),
     ("ROUTES", "ROUTES"),
     ("COUNTERS", "COUNTERS"),
     ("NAMES", "NAMES"),
+    ("GATEWAYS", "GATEWAYS"),
 ];
 
 /// Loads the object and pins what it has into `folder`.

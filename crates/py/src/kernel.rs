@@ -7,6 +7,7 @@ use anabranch_kernel::{
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 fn kernel(error: KernelError) -> PyErr {
@@ -31,7 +32,7 @@ pub(crate) struct KernelGroup(Group);
 #[pymethods]
 impl KernelGroup {
     #[new]
-    #[pyo3(signature = (name, prefixes, targets, weights, up, output, seed=0, pause_ns=0, turns=Vec::new(), plain=false))]
+    #[pyo3(signature = (name, prefixes, targets, weights, up, output, seed=0, pause_ns=0, turns=Vec::new(), plain=false, gateways=Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a value")]
     fn new(
         name: String,
@@ -44,11 +45,19 @@ impl KernelGroup {
         pause_ns: u64,
         turns: Vec<u16>,
         plain: bool,
+        gateways: Vec<IpAddr>,
     ) -> PyResult<Self> {
         if weights.len() != targets.len() || up.len() != targets.len() {
             let why = format!("{} targets, {} weights, {} states", targets.len(), weights.len(), up.len());
             return Err(AnabranchError::new_err(format!("group {name}: {why}; give each member one of all")));
         }
+        if !gateways.is_empty() && gateways.len() != targets.len() {
+            let why = format!("{} targets, {} gateways", targets.len(), gateways.len());
+            return Err(AnabranchError::new_err(format!(
+                "group {name}: {why}; give each member one, or none"
+            )));
+        }
+        let mut gateways = gateways.into_iter();
         let mut prefixes: Vec<Prefix> =
             prefixes.iter().map(|text| Prefix::parse(text)).collect::<Result<_, _>>().map_err(kernel)?;
         prefixes.sort();
@@ -56,7 +65,12 @@ impl KernelGroup {
             .iter()
             .zip(weights)
             .zip(up)
-            .map(|((&target, weight), up)| Member { target, weight, up: up && weight > 0 })
+            .map(|((&target, weight), up)| Member {
+                target,
+                weight,
+                up: up && weight > 0,
+                gateway: gateways.next(),
+            })
             .collect();
         let output = named("output", output, &Output::ALL, Output::name)?;
         let group = Group { name, prefixes, members, output, seed, pause_ns, turns, plain };
@@ -77,6 +91,11 @@ impl KernelGroup {
     #[getter]
     fn targets(&self) -> Vec<u32> {
         self.0.members.iter().map(|member| member.target).collect()
+    }
+
+    #[getter]
+    fn gateways(&self) -> Vec<IpAddr> {
+        self.0.members.iter().filter_map(|member| member.gateway).collect()
     }
 
     #[getter]
@@ -165,6 +184,11 @@ impl KernelDatapath {
     #[getter]
     fn route_capacity(&self) -> PyResult<u32> {
         Ok(self.there()?.route_capacity())
+    }
+
+    #[getter]
+    fn can_route(&self) -> PyResult<bool> {
+        Ok(self.there()?.can_route())
     }
 
     #[getter]

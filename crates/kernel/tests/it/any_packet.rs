@@ -98,7 +98,7 @@ fn header_bytes(header: &Ipv6ExtensionSlice<'_>) -> usize {
 
 /// A group whose members' targets are `first` and the numbers behind it.
 fn group(output: Output, first: u32) -> (Group, Body) {
-    let member = |place| Member { target: first + place as u32, weight: 1, up: true };
+    let member = |place| Member { target: first + place as u32, weight: 1, up: true, gateway: None };
     let group = Group {
         name: "all".into(),
         prefixes: Vec::new(),
@@ -139,7 +139,7 @@ fn programs() -> Option<Programs> {
 /// The words of what an output may change, which must sum up as before: a checksum with what it covers.
 fn region(output: Output, seen: &Seen) -> Option<(Range<usize>, bool)> {
     match (output, seen.v6) {
-        (Output::Redirect, _) | (Output::FlowLabel, false) => None,
+        (Output::Redirect | Output::Route, _) | (Output::FlowLabel, false) => None,
         (Output::Dscp, false) => Some((seen.ip..seen.ip + 12, true)),
         (Output::Dscp | Output::FlowLabel, true) => Some((seen.ip..seen.ip + 4, false)),
         (Output::TunnelPort, _) => seen.udp.map(|udp| (udp..udp + 8, true)),
@@ -177,7 +177,7 @@ fn check(output: Output, target: u32, seen: &Seen, before: &[u8], after: &[u8]) 
                 return Ok(());
             }
         }
-        Output::Redirect => {}
+        Output::Redirect | Output::Route => {}
     }
     if summed {
         // RFC 1624: what is covered and the checksum sum up to what they did, 0 being 0xffff.

@@ -57,8 +57,12 @@ fn group() -> impl Strategy<Value = Group> {
             // Somebody weighs something.
             members[0].0 = members[0].0.max(1);
             let count = members.len() as u16;
-            let member =
-                |(place, (weight, up)): (usize, (u32, bool))| Member { target: place as u32, weight, up };
+            let member = |(place, (weight, up)): (usize, (u32, bool))| Member {
+                target: place as u32,
+                weight,
+                up,
+                gateway: None,
+            };
             Group {
                 name: "group".into(),
                 prefixes: Vec::new(),

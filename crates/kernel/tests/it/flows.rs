@@ -42,7 +42,7 @@ pub(crate) fn mark(output: Output, frame: &[u8]) -> Option<u32> {
     let v6 = frame[12] == 0x86;
     let word = u32::from_be_bytes([frame[14], frame[15], frame[16], frame[17]]);
     match output {
-        Output::Redirect => None,
+        Output::Redirect | Output::Route => None,
         Output::Dscp => Some(if v6 { word >> 22 & 63 } else { word >> 18 & 63 }),
         Output::FlowLabel => v6.then_some(word & 0xf_ffff),
         Output::TunnelPort => {

@@ -20,7 +20,7 @@ fn marking(dscp: u32, prefixes: &[&str]) -> (Group, Body) {
     let group = Group {
         name: format!("dscp {dscp}"),
         prefixes: prefixes.iter().map(|prefix| Prefix::parse(prefix).unwrap()).collect(),
-        members: vec![Member { target: dscp, weight: 1, up: true }],
+        members: vec![Member { target: dscp, weight: 1, up: true, gateway: None }],
         output: Output::Dscp,
         seed: dscp,
         pause_ns: 0,

@@ -40,7 +40,8 @@ impl Drop for Folder {
 }
 
 pub(crate) fn group(name: &str, prefix: &str, weights: &[u32]) -> Group {
-    let members = (1..).zip(weights).map(|(target, &weight)| Member { target, weight, up: weight > 0 });
+    let members =
+        (1..).zip(weights).map(|(target, &weight)| Member { target, weight, up: weight > 0, gateway: None });
     Group {
         name: name.into(),
         prefixes: vec![Prefix::parse(prefix).unwrap()],

@@ -5,7 +5,7 @@ use super::privilege::permitted;
 use anabranch_kernel::{Capacity, Object, Program};
 use std::io::Write as _;
 
-const MOST: u32 = 100_000;
+const MOST: u32 = 150_000;
 
 #[test]
 fn programs_are_easy_to_verify() {

@@ -48,7 +48,7 @@ fn program(output: Output, target: u32) -> Option<Program> {
     let group = Group {
         name: "all".into(),
         prefixes: Vec::new(),
-        members: vec![Member { target, weight: 1, up: true }],
+        members: vec![Member { target, weight: 1, up: true, gateway: None }],
         output,
         seed: 0,
         pause_ns: 0,

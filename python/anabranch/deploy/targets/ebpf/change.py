@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from anabranch.deploy.netlink.nexthop import Device
+from anabranch.deploy.netlink.nexthop import Device, Hop
 from anabranch.deploy.targets.ebpf import datapath, listing, state_file
 from anabranch.deploy.targets.ebpf.datapath import OpenDatapath
 from anabranch.deploy.targets.ebpf.desired import MISSING, Desired, desired
@@ -36,21 +36,26 @@ def change(plan: EbpfPlan, observed: Observed, desired: Desired | None) -> Chang
 
 
 def put(
-    plan: EbpfPlan, devices: Mapping[str, Device], *, before: OpenDatapath | None = None
+    plan: EbpfPlan,
+    devices: Mapping[str, Device],
+    *,
+    silent: frozenset[Hop] = frozenset(),
+    before: OpenDatapath | None = None,
 ) -> tuple[Change, OpenDatapath | None]:
     """Has the kernel hold a plan for devices as they are; the change, and what stands then.
 
     Args:
         plan: what is desired.
         devices: by name.
+        silent: routed ways whose gateway does not answer.
         before: what stood after the last time, if nobody else may have changed it since.
 
     Raises:
         AnabranchError: the kernel refuses, or somebody else has changed the datapath.
 
     """
-    with observe(plan, writes=True, devices=devices, before=before) as observed:
-        aimed = desired(plan, devices, observed.state)
+    with observe(plan, writes=True, devices=devices, silent=silent, before=before) as observed:
+        aimed = desired(plan, devices, observed.state, silent)
         changed = change(plan, observed, aimed)
         return changed, _put(plan, observed, aimed) if changed else observed.datapath
 

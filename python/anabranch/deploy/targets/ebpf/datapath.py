@@ -47,6 +47,8 @@ class DatapathState:
     groups: tuple[KernelGroup, ...]
     attached: frozenset[tuple[int, str]]
     """Number of the device and hook, of those that there still are."""
+    can_route: bool = True
+    """Whether its program can route packets."""
 
 
 class Shape(Protocol):
@@ -133,6 +135,7 @@ def fits(state: DatapathState, target: Shape) -> bool:
         and len(target.kernel_groups) <= state.group_capacity
         and sum(len(group.prefixes) for group in target.kernel_groups) <= state.route_capacity
         and bool(target.route_capacity) == bool(state.route_capacity)
+        and (state.can_route or not any(group.gateways for group in target.kernel_groups))
     )
 
 
@@ -144,6 +147,7 @@ def described(datapath: KernelDatapath) -> DatapathState:
         datapath.route_capacity,
         tuple(datapath.observed()),
         frozenset((index, hook) for index, hook, alive in datapath.attachments() if alive),
+        datapath.can_route,
     )
 
 

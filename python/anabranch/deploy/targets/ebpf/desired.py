@@ -11,9 +11,9 @@ from pathlib import Path
 
 from anabranch._core import KernelGroup, kernel_shares
 from anabranch.deploy.netlink.link_state import lives, unusable
-from anabranch.deploy.netlink.nexthop import Device
+from anabranch.deploy.netlink.nexthop import Device, Hop
 from anabranch.deploy.targets.ebpf.datapath import DatapathState
-from anabranch.deploy.targets.ebpf.plan_file import EbpfPlan, WeightedMembers
+from anabranch.deploy.targets.ebpf.plan_file import ROUTE, EbpfPlan, WeightedMembers
 from anabranch.deploy.targets.ebpf.scheme import PLAIN
 from anabranch.deploy.targets.plan.group import group
 from anabranch.deploy.targets.plan.group_keys import refuse_error
@@ -60,12 +60,17 @@ class Desired:
         return [one.kernel for one in self.groups]
 
 
-def desired(plan: EbpfPlan, devices: Mapping[str, Device], observed: DatapathState | None) -> Desired:
+def desired(
+    plan: EbpfPlan,
+    devices: Mapping[str, Device],
+    observed: DatapathState | None,
+    silent: frozenset[Hop] = frozenset(),
+) -> Desired:
     """The desired datapath.
 
-    Members whose device is missing, down or without a carrier are masked, and devices that are missing are not
-    attached to: they are when the plan is applied once they are there. A scheme that has several programs keeps the one
-    that is observed as long as its split is near enough, for another one moves most connections.
+    Members whose device is missing, down or without a carrier, or whose gateway is silent, are masked, and devices that
+    are missing are not attached to: they are when the plan is applied once they are there. A scheme that has several
+    programs keeps the one that is observed as long as its split is near enough, for another one moves most connections.
 
     Raises:
         AnabranchError: weights beyond 32 bits.
@@ -76,7 +81,9 @@ def desired(plan: EbpfPlan, devices: Mapping[str, Device], observed: DatapathSta
     groups = []
     for planned in plan.groups:
         before = observed_groups.get(planned.name)
-        up = tuple(name in devices and lives(devices[name]) for name in planned.ports) or (True,) * len(planned.values)
+        linked = tuple(name in devices and lives(devices[name]) for name in planned.ports)
+        quiet = tuple(hop in silent for hop in planned.hops) or (False,) * len(linked)
+        up = tuple(one and not mute for one, mute in zip(linked, quiet, strict=True)) or (True,) * len(planned.values)
         seed = planned.seed
         if seed is None:
             seed = _first_seed(plan.name, planned.name) if before is None else before.seed
@@ -84,8 +91,13 @@ def desired(plan: EbpfPlan, devices: Mapping[str, Device], observed: DatapathSta
         kernel = _kernel_group(plan, planned, targets, up, seed)
         groups.append(Installed(planned, kernel, up, _asked(planned, up)))
         if not all(up):
-            dead = unusable({name: name for name, one in zip(planned.ports, up, strict=True) if not one}, devices)
-            warnings.append(f"group {planned.name}: masked {dead}; {_left(groups[-1])}")
+            dead = unusable({name: name for name, one in zip(planned.ports, linked, strict=True) if not one}, devices)
+            mute = ", ".join(
+                str(hop) for hop, one, mute in zip(planned.hops, linked, quiet, strict=False) if one and mute
+            )
+            why = [dead] if dead else []
+            why += [f"without an answer: {mute}"] if mute else []
+            warnings.append(f"group {planned.name}: masked {' and '.join(why)}; {_left(groups[-1])}")
     program = _program(plan, groups, observed)
     for one in groups:
         error = one.error_pct(program)
@@ -147,6 +159,24 @@ def refuse_absent(plan: EbpfPlan, devices: Mapping[str, Device]) -> None:
             raise AnabranchError(f"{plan.file}: group {planned.name}: ports: {names}; make one first")
 
 
+def refuse_unforwarded(plan: EbpfPlan, devices: Mapping[str, Device]) -> None:
+    """Refuses to route where the kernel forwards nothing: it would drop what the plan sends.
+
+    Raises:
+        AnabranchError: names the device and the setting.
+
+    """
+    routing = [one for one in plan.groups if one.output == ROUTE]
+    versions = {version for one in routing for version in {prefix.version for prefix in one.prefixes} or {4, 6}}
+    for name in plan.devices:
+        for version in sorted(versions):
+            setting = Path(f"/proc/sys/net/ipv{version}/conf/{name}/forwarding")
+            if name in devices and not (setting.exists() and setting.read_text().strip() == "1"):
+                key = f"net.ipv{version}.conf.{name}.forwarding"
+                problem = f"{name}: the kernel forwards no IPv{version} from there ({key})"
+                raise AnabranchError(f"{plan.file}: switch.dev: {problem}; allow it with `sysctl -w {key}=1`")
+
+
 def _numbers(planned: WeightedMembers, devices: Mapping[str, Device], before: KernelGroup | None) -> tuple[int, ...]:
     """The number of each member's device; of one that is missing, that which it had, if it is known.
 
@@ -172,6 +202,7 @@ def _kernel_group(
         seed,
         round(1e9 * planned.pause_s),
         plain=plan.scheme == PLAIN,
+        gateways=planned.gateways,
     )
 
 

@@ -106,7 +106,7 @@ def _observed(plan: EbpfPlan) -> Forwarding | None:
         if not datapath.exists(own_folder() / plan.name):
             return None
         with observe(plan, writes=False) as observed:
-            aimed = desired(plan, observed.devices, observed.state)
+            aimed = desired(plan, observed.devices, observed.state, observed.silent)
             tables: list[list[int]] = [[] for _ in aimed.groups]
             if observed.datapath is not None and datapath.fits(observed.datapath.state, aimed):
                 tables = observed.datapath.datapath.slots(aimed.kernel_groups)

@@ -1,4 +1,4 @@
-"""`apply --follow`: members whose link dies are masked, and come back with it, for as long as this runs."""
+"""`apply --follow`: members whose link dies, or whose gateway falls silent, are masked, and come back with it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from anabranch.deploy.netlink.connection import Connection
+from anabranch.deploy.netlink.gateways import AGAIN_S, GatewayWatch
 from anabranch.deploy.netlink.link_monitor import LinkEvent, LinkMonitor
 from anabranch.deploy.service.notification import report_ready
 from anabranch.deploy.targets.ebpf import plan_file
@@ -28,28 +30,34 @@ def follow(plan: str, options: Options, console: Console) -> None:
     """
     planned = plan_file.read_with(plan, options)
     ports = sorted({name for group in planned.groups for name in group.ports})
-    with LinkMonitor() as monitor, until_interrupted():
+    watch = GatewayWatch(planned.hops)
+    with LinkMonitor() as monitor, Connection() as connection, until_interrupted():
         watched = {*ports, *planned.devices}
         known = {device.name: device for device in monitor.links.values()}
-        _, before = put(planned, known)
+        watch.look(connection, known)
+        _, before = put(planned, known, silent=frozenset(watch.silent))
         console.print(f"following the links of {', '.join(ports) or 'no port'}; the plan stays when this ends")
         report_ready()
         news: list[LinkEvent] = []
         waiting = select.poll()
         waiting.register(monitor, select.POLLIN)
         while True:
-            waiting.poll()
+            waiting.poll(1000 * AGAIN_S if watch.hops else None)
             events = [event for event in monitor.read() if event.device.name in watched]
             links = {device.name: device for device in monitor.links.values()}
             # A device that is gone keeps its number until one of the same name appears.
             gone = (watched & {*known}) - {*links}
             known |= {name: replace(known[name], up=False, carrier=False) for name in gone} | links
             news += events
-            if not news:
+            answers = watch.look(connection, links) if watch.hops else []
+            watch.ask(connection, links)
+            if not news and not answers:
                 continue
             present = tuple(name for name in planned.devices if name in links)
             try:
-                changed, before = put(replace(planned, devices=present), known, before=before)
+                changed, before = put(
+                    replace(planned, devices=present), known, silent=frozenset(watch.silent), before=before
+                )
             except ChangedElsewhereError:
                 raise
             except AnabranchError:
@@ -57,5 +65,5 @@ def follow(plan: str, options: Options, console: Console) -> None:
                 if not waiting.poll(NEWS_MS):
                     raise
             else:
-                report(link_news(news), changed.lines, console)
+                report([*link_news(news), *answers], changed.lines, console)
                 news = []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from anabranch._core import KernelGroup
 from anabranch.deploy.targets.ebpf.datapath import DatapathState, fits
 from anabranch.deploy.targets.ebpf.desired import Desired
-from anabranch.deploy.targets.ebpf.plan_file import REDIRECT
+from anabranch.deploy.targets.ebpf.plan_file import LEAVING
 
 ALL_IP = "all IP"
 
@@ -49,9 +49,10 @@ def group(one: KernelGroup, devices: Mapping[int, str]) -> str:
     if one.pause_ns:
         text += f" pause={one.pause_ns / 1e3:g}us"
     members = []
-    for target, weight, up in zip(one.targets, one.weights, one.up, strict=True):
-        named = devices.get(target, f"device {target}") if one.output == REDIRECT else str(target)
-        members.append(f"{named} weight={weight}{' down' if weight and not up else ''}")
+    vias = [f" via {gateway}" for gateway in one.gateways] or [""] * len(one.targets)
+    for target, via, weight, up in zip(one.targets, vias, one.weights, one.up, strict=True):
+        named = devices.get(target, f"device {target}") if one.output in LEAVING else str(target)
+        members.append(f"{named}{via} weight={weight}{' down' if weight and not up else ''}")
     return f"{text}: {', '.join(members)}"
 
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.deploy.netlink import kernel
+from anabranch.deploy.netlink import gateways, kernel
 from anabranch.deploy.netlink.connection import Connection
-from anabranch.deploy.netlink.nexthop import Device
+from anabranch.deploy.netlink.nexthop import Device, Hop
 from anabranch.deploy.targets.ebpf import datapath
 from anabranch.deploy.targets.ebpf.datapath import DatapathState, OpenDatapath
 from anabranch.deploy.targets.ebpf.folder import own_folder
@@ -27,6 +27,8 @@ class Observed:
     """None where there is no whole one."""
     devices: Mapping[str, Device]
     """All of the network namespace, by name."""
+    silent: frozenset[Hop] = frozenset()
+    """Routed ways whose gateway does not answer."""
     broken: AnabranchError | None = None
     """Why what is there is no whole datapath."""
 
@@ -45,7 +47,12 @@ class Observed:
 
 @contextmanager
 def observe(
-    plan: EbpfPlan, *, writes: bool, devices: Mapping[str, Device] | None = None, before: OpenDatapath | None = None
+    plan: EbpfPlan,
+    *,
+    writes: bool,
+    devices: Mapping[str, Device] | None = None,
+    silent: frozenset[Hop] = frozenset(),
+    before: OpenDatapath | None = None,
 ) -> Iterator[Observed]:
     """The datapath of a plan; nobody else changes one meanwhile.
 
@@ -53,6 +60,7 @@ def observe(
         plan: whose datapath.
         writes: whether it may be changed.
         devices: by name, where they are known.
+        silent: routed ways whose gateway does not answer, where devices are known.
         before: what stood after the last time, if nobody else may have changed it since.
 
     Raises:
@@ -68,10 +76,21 @@ def observe(
             if before is not None or not datapath.exists(folder):
                 raise
             broken = error
-        yield Observed(folder, current, devices_now() if devices is None else devices, broken)
+        if devices is None:
+            devices, silent = ways_now(plan)
+        yield Observed(folder, current, devices, silent, broken)
 
 
 def devices_now() -> dict[str, Device]:
     """All devices of the namespace, by name."""
     with Connection() as connection:
         return {device.name: device for device in kernel.devices(connection)}
+
+
+def ways_now(plan: EbpfPlan) -> tuple[dict[str, Device], frozenset[Hop]]:
+    """All devices of the namespace by name, and the plan's routed ways whose gateway does not answer."""
+    devices, hops = devices_now(), plan.hops
+    if not hops:
+        return devices, frozenset()
+    with Connection() as connection:
+        return devices, frozenset(gateways.silent(connection, hops, devices))

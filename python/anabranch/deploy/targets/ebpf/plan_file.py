@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
 
+from anabranch.deploy.netlink.nexthop import Address, Hop
 from anabranch.deploy.targets.ebpf import state_file
 from anabranch.deploy.targets.ebpf.options import Options
 from anabranch.deploy.targets.ebpf.scheme import (
@@ -38,7 +40,9 @@ SCHEME = "weighted"
 PAUSE_MAX_S = 3600.0
 INGRESS, EGRESS, XDP = "ingress", "egress", "xdp"
 HOOKS = (INGRESS, EGRESS, XDP)
-REDIRECT = "redirect"
+REDIRECT, ROUTE = "redirect", "route"
+LEAVING = (REDIRECT, ROUTE)
+"""Outputs by which packets leave by a device."""
 VALUES = {"dscp": (0, 63), "flow-label": (0, 2**20 - 1), "tunnel-port": (1, 65535)}
 """Fields that can be marked, with the least and the largest value of each (RFC 2474, RFC 6437, RFC 768)."""
 ALL_IP = 'match = { ip_dst = ["0.0.0.0/0", "::/0"] }'
@@ -52,9 +56,11 @@ class WeightedMembers:
     prefixes: tuple[Network, ...]
     """Destinations; none for all IP, in a plan of one group."""
     output: str
-    """`redirect`, or the field that is marked."""
+    """`redirect`, `route`, or the field that is marked."""
     ports: tuple[str, ...]
-    """The devices that packets leave by, if they are redirected."""
+    """The devices that packets leave by, if they are not marked."""
+    gateways: tuple[Address, ...]
+    """The neighbour of each path, if packets are routed."""
     values: tuple[int, ...]
     """Values that the field takes, if one is marked."""
     weights: tuple[str, ...]
@@ -68,6 +74,12 @@ class WeightedMembers:
     def carrying(self) -> tuple[str, ...]:
         """Devices that have a weight above 0."""
         return tuple(port for port, weight in zip(self.ports, group(self.weights).integers, strict=False) if weight)
+
+    @property
+    def hops(self) -> tuple[Hop, ...]:
+        """Device and gateway of each path, if packets are routed."""
+        ways = zip(self.ports, self.gateways, strict=False)
+        return tuple(Hop(gateway.version, port, gateway) for port, gateway in ways)
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -91,6 +103,11 @@ class EbpfPlan:
     groups: tuple[WeightedMembers, ...]
     state: str = ""
     """File that keeps the tables; none if empty."""
+
+    @property
+    def hops(self) -> tuple[Hop, ...]:
+        """Device and gateway of all paths that packets are routed to."""
+        return tuple(hop for one in self.groups for hop in one.hops)
 
     @property
     def kernel(self) -> KernelProgram:
@@ -143,10 +160,14 @@ def checked(plan: EbpfPlan) -> EbpfPlan:
     """The plan, once device and hook are those of the command line.
 
     Raises:
-        AnabranchError: packets are marked at the hook xdp, which can only redirect, or sent back where they come from.
+        AnabranchError: packets are marked at the hook xdp, which can only redirect, routed elsewhere than at ingress,
+            or sent back where they come from.
 
     """
     for one in plan.groups:
+        if plan.hook != INGRESS and one.output == ROUTE:
+            problem = f"the hook {plan.hook} does not route: packets are routed as they enter; take ingress"
+            raise AnabranchError(f"{plan.file}: group {one.name}: output: {one.output}: {problem}")
         if plan.hook == XDP and one.output != REDIRECT:
             problem = "the hook xdp redirects only; take ingress or egress"
             raise AnabranchError(f"{plan.file}: group {one.name}: output: {one.output}: {problem}")
@@ -162,7 +183,8 @@ def _refuse_own_input(plan: EbpfPlan, one: WeightedMembers) -> None:
     meets the program of the other device, so that a device that is both is a circle, which the kernel ends by a drop.
     """
     both = [port for port in one.carrying if port in plan.devices]
-    if not both or (plan.hook != EGRESS and {*plan.devices} - {*one.carrying}):
+    # A router may send a packet back by the device that it came from: to another neighbour.
+    if one.output == ROUTE or not both or (plan.hook != EGRESS and {*plan.devices} - {*one.carrying}):
         return
     becomes = "would go in circles until the kernel drops them" if plan.hook == EGRESS else "would go back to it"
     raise AnabranchError(
@@ -213,7 +235,7 @@ def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | N
     meaning = "Destinations; the longest prefix wins. Without it, all IP, in a plan of one group."
     prefixes = group_keys.destinations(settings.table("match"), hint, meaning)
     meaning = "What is done with a packet: [outputs](deploy-ebpf.md#outputs)."
-    output = settings.one_of("output", kernel.output or REDIRECT, (REDIRECT, *VALUES), meaning)
+    output = settings.one_of("output", kernel.output or REDIRECT, (*LEAVING, *VALUES), meaning)
     if kernel.output and output != kernel.output:
         settings.refuse("output", output, f"{scheme} marks packets and lets switches send them; take {kernel.output}")
     ports, values = _ports(settings, output), _values(settings, output)
@@ -227,6 +249,7 @@ def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | N
         prefixes=prefixes,
         output=output,
         ports=ports,
+        gateways=_gateways(settings, output, ports, prefixes),
         values=values,
         weights=_weights(settings, scheme, kernel, count),
         error_given="error" in settings,
@@ -239,14 +262,43 @@ def _group(settings: Settings, scheme: str, kernel: KernelProgram, seed: int | N
 
 
 def _ports(settings: Settings, output: str) -> tuple[str, ...]:
-    meaning, otherwise = f"Device of each path, {MEMBERS_MAX} at most.", "required to redirect"
-    if output != REDIRECT:
+    meaning, otherwise = f"Device of each path, {MEMBERS_MAX} at most.", "required to redirect and to route"
+    if output not in LEAVING:
         if given := group_keys.devices(settings, meaning, otherwise, needed=False):
             settings.refuse("ports", list(given), f"output {output} marks packets: give values instead")
         return ()
     devices = group_keys.devices(settings, meaning, otherwise)
-    group_keys.refuse_twice(settings, "ports", devices)
+    if output == REDIRECT:
+        group_keys.refuse_twice(settings, "ports", devices)
     return devices
+
+
+def _gateways(
+    settings: Settings, output: str, ports: tuple[str, ...], prefixes: tuple[Network, ...]
+) -> tuple[Address, ...]:
+    meaning = "Neighbour of each path. IPv4 may have neighbours of IPv6 (RFC 8950)."
+    given = settings.texts("gateways", meaning, values="addresses, one per path", otherwise="required to route")
+    if output != ROUTE:
+        if given:
+            settings.refuse("gateways", given, f"output {output} routes nothing: leave them out, or take {ROUTE}")
+        return ()
+    if len(given) != len(ports):
+        settings.refuse("gateways", given, f'give one per port, {len(ports)} of them, as in ["10.0.1.2", "10.0.2.2"]')
+    gateways = [_gateway(settings, text) for text in given]
+    v6 = [prefix for prefix in prefixes if prefix.version == 6]
+    v4 = [gateway for gateway in gateways if gateway.version == 4]
+    if v4 and (v6 or not prefixes):
+        taken = f"{v6[0]}" if v6 else "all IP, which a group without match takes,"
+        settings.refuse("gateways", str(v4[0]), f"{taken} has IPv6 packets, which have no neighbours of IPv4")
+    group_keys.refuse_twice(settings, "gateways", list(zip(ports, given, strict=True)))
+    return tuple(gateways)
+
+
+def _gateway(settings: Settings, text: str) -> Address:
+    try:
+        return ip_address(text)
+    except ValueError:
+        settings.refuse("gateways", text, "not an address; write 10.0.1.2 or fd00:1::2")
 
 
 def _values(settings: Settings, output: str) -> tuple[int, ...]:
@@ -254,9 +306,9 @@ def _values(settings: Settings, output: str) -> tuple[int, ...]:
         whole = isinstance(given, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in given)
         return tuple(given) if whole and isinstance(given, list) else None
 
-    if output == REDIRECT:
+    if output in LEAVING:
         if "values" in settings:
-            settings.refuse("values", "given", "packets are redirected: give ports, or an output that marks")
+            settings.refuse("values", "given", f"output {output} marks nothing: give ports, or an output that marks")
         return ()
     least, most = VALUES[output]
     hint = f"give whole numbers from {least} to {most}, one per path, as in [10, 12]"
@@ -306,5 +358,12 @@ name = "leaf3"
 match = { ip_dst = ["10.0.3.0/24"] }
 output = "dscp"
 values = [10, 12]
+
+[[group]]
+name = "leaf4"
+match = { ip_dst = ["10.0.4.0/24"] }
+output = "route"
+ports = ["eth1", "eth2"]
+gateways = ["10.9.1.2", "10.9.2.2"]
 """
 FORM = PlanForm("eBPF", "a program on a device; [how it works](deploy-ebpf.md)", EXAMPLE, parse)

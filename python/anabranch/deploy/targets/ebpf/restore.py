@@ -46,6 +46,7 @@ def _restored(state: DatapathState) -> Restored:
             one.pause_ns,
             one.turns,
             one.plain,
+            [str(gateway) for gateway in one.gateways],
         )
         for one in state.groups
     )

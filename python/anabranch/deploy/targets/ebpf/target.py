@@ -18,6 +18,7 @@ from anabranch.deploy.targets.ebpf import (
     plan_file,
     predict,
     restore,
+    unrouted,
     verify,
 )
 from anabranch.deploy.targets.ebpf.desired import Desired
@@ -67,7 +68,9 @@ class Ebpf(Target[EbpfPlan, Observed, Desired]):
         """One program with its groups, on devices."""
         desired.refuse_errors(plan)
         desired.refuse_absent(plan, observed.devices)
-        return desired.desired(plan, observed.devices, observed.state)
+        desired.refuse_unforwarded(plan, observed.devices)
+        aimed = desired.desired(plan, observed.devices, observed.state, observed.silent)
+        return replace(aimed, warnings=(*aimed.warnings, *unrouted.notes(plan)))
 
     def observe(self, plan: EbpfPlan, options: Options, *, writes: bool) -> AbstractContextManager[Observed]:
         """The datapath of the plan, which nobody else changes meanwhile."""

@@ -9,12 +9,12 @@ from rich.console import Console
 from anabranch.deploy.netlink import kernel
 from anabranch.deploy.netlink.announcements import Announcements
 from anabranch.deploy.netlink.connection import Connection
+from anabranch.deploy.netlink.gateways import GatewayWatch, Retry
 from anabranch.deploy.netlink.link_monitor import LinkMonitor
 from anabranch.deploy.service.notification import report_ready
 from anabranch.deploy.targets.following import link_news, report, until_interrupted
 from anabranch.deploy.targets.linux import buckets, change, plan_file
 from anabranch.deploy.targets.linux.desired import desired
-from anabranch.deploy.targets.linux.gateways import GatewayWatch, Retry
 from anabranch.deploy.targets.linux.observe import PROTOCOL, Observed, read
 from anabranch.deploy.targets.linux.plan_file import LinuxPlan
 from anabranch.files.errors import AnabranchError

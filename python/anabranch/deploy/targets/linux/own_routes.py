@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from anabranch.deploy.netlink import kernel
 from anabranch.deploy.netlink.announcements import Announcements
 from anabranch.deploy.netlink.connection import Connection
+from anabranch.deploy.netlink.gateways import GatewayWatch
 from anabranch.deploy.netlink.nexthop import Device, Hop
 from anabranch.deploy.targets.linux.change import change
-from anabranch.deploy.targets.linux.gateways import GatewayWatch
 from anabranch.deploy.targets.linux.observe import NEXTHOPS, PROTOCOL, LinuxState, Observed, first_number, read
 from anabranch.files.errors import AnabranchError
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.deploy.netlink import kernel
+from anabranch.deploy.netlink import gateways, kernel
 from anabranch.deploy.service.needs import NETLINK
 from anabranch.deploy.targets.linux import (
     buckets,
@@ -16,7 +16,6 @@ from anabranch.deploy.targets.linux import (
     desired,
     explain,
     follow,
-    gateways,
     observe,
     plan_file,
     precedence,

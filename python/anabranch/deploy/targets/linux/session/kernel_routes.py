@@ -13,11 +13,11 @@ from anabranch.deploy.control.fabric import SwitchFile
 from anabranch.deploy.control.namespace_session import NamespaceSession
 from anabranch.deploy.control.policy import PlannedGroup
 from anabranch.deploy.control.session import Surroundings
+from anabranch.deploy.netlink.gateways import AGAIN_S, Retry
 from anabranch.deploy.netlink.link_state import lives
 from anabranch.deploy.netlink.nexthop import Device, Hop
 from anabranch.deploy.targets.linux.change import lines, steps
 from anabranch.deploy.targets.linux.desired import desired
-from anabranch.deploy.targets.linux.gateways import AGAIN_S, Retry
 from anabranch.deploy.targets.linux.observe import LinuxState
 from anabranch.deploy.targets.linux.own_routes import OwnRoutes
 from anabranch.deploy.targets.linux.plan_file import LinuxPlan
