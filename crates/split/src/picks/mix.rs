@@ -3,7 +3,7 @@
 //! It must not be linear over GF(2). CRC, Toeplitz and XOR of (flow, member) pass a chi-square test one member at a
 //! time, yet their values for different members differ by a constant, and scoring over them is 52 to 109 % off.
 
-/// Odd constant that spreads member numbers over 32 bits (2^32 divided by the golden ratio).
+/// Odd constant that spreads small numbers over 32 bits (2^32 divided by the golden ratio).
 const SPREAD: u32 = 0x9e37_79b9;
 
 /// Finaliser of Murmur3-32: every input bit affects every output bit.
@@ -45,6 +45,16 @@ pub fn value(hash: u32, salt: u32) -> u32 {
     finalise(hash ^ salt)
 }
 
+/// The next state of a stream of random numbers, and the number of that state: a Weyl sequence, finalised (Steele, Lea and
+/// Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014). Each number comes once in 2^32; streams that
+/// begin at other states are parts of the same circle.
+#[inline(always)]
+#[must_use]
+pub fn draw(state: u32) -> (u32, u32) {
+    let next = state.wrapping_add(SPREAD);
+    (next, finalise(next))
+}
+
 /// Open vSwitch's `hash_int(bucket_id, basis)` in builds without the CRC instruction (Debian's): two steps of
 /// Murmur3 over the words `bucket_id` and `basis`.
 pub mod open_vswitch {
@@ -62,5 +72,51 @@ pub mod open_vswitch {
     #[must_use]
     pub fn value(basis: u32, salt: u32) -> u32 {
         finalise(absorb(salt, basis) ^ 8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BITS: u32 = 12;
+    const DRAWS: u32 = 1 << 22;
+
+    /// Standard deviations that the counts of draws are from what chance gives equal cells.
+    fn deviation(cells: usize, drawn: impl Iterator<Item = usize>) -> f64 {
+        let mut counts = std::vec![0u32; cells];
+        drawn.for_each(|cell| counts[cell] += 1);
+        let (expected, freedom) = (f64::from(DRAWS) / cells as f64, cells as f64 - 1.0);
+        let squares = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected);
+        (squares.sum::<f64>() - freedom) / (2.0 * freedom).sqrt()
+    }
+
+    fn stream(mut state: u32) -> impl Iterator<Item = u32> {
+        std::iter::repeat_with(move || {
+            let number;
+            (state, number) = draw(state);
+            number
+        })
+    }
+
+    /// By one number, by two that follow each other, and by those of two streams whose states are neighbours.
+    #[test]
+    fn slots_are_drawn_alike_and_independently() {
+        let slot = |number: u32| (number & ((1 << BITS) - 1)) as usize;
+        let half = |number: u32| slot(number) >> (BITS / 2);
+        for state in [0, 1, 7, 0x8000_0000, u32::MAX] {
+            let drawn = || stream(state).take(DRAWS as usize);
+            let alone = deviation(1 << BITS, drawn().map(slot));
+            let pairs =
+                drawn().zip(stream(state).skip(1)).map(|(one, next)| half(one) << (BITS / 2) | half(next));
+            let following = deviation(1 << BITS, pairs);
+            let beside = drawn()
+                .zip(stream(state.wrapping_add(1)))
+                .map(|(one, other)| half(one) << (BITS / 2) | half(other));
+            let neighbours = deviation(1 << BITS, beside);
+            for (what, sigmas) in [("alone", alone), ("following", following), ("neighbours", neighbours)] {
+                assert!(sigmas.abs() < 6.0, "{what} from {state}: {sigmas}");
+            }
+        }
     }
 }
