@@ -98,13 +98,29 @@ def trace(
     drain: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PATH",
-            help="Show what moves if this path takes no new connections after half of them, and how the rest splits; "
-            "repeatable.",
+            metavar="PATH[@T]",
+            help="Show what moves if this path takes no new connections after half of them, or T seconds after the "
+            "first packet, and how the rest splits; repeatable.",
+        ),
+    ] = None,
+    slow_start: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH@AGE/WINDOW",
+            help="Show what moves if this path comes back and is AGE seconds into a slow start of WINDOW seconds, and "
+            "how the connections split; repeatable.",
         ),
     ] = None,
     add: Annotated[
         list[str] | None, typer.Option(metavar="W", help="Show what moves if a path of this weight joins; repeatable.")
+    ] = None,
+    bounded_load: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EPS",
+            help="Show how the connections split if they come one after the other, none ends, and no path may have "
+            "above 1 + EPS of its share; repeatable.",
+        ),
     ] = None,
     hash: Annotated[  # noqa: A002
         str | None,
@@ -129,7 +145,8 @@ def trace(
     `anabranch split hashes TRACE` compares packet hashes on the trace. A damaged or cut capture is read up to the
     damage, with a warning.
     """
-    given = {key: value for key, value in locals().items() if key not in ("json", "csv", "report", "quiet")}
+    shown = ("json", "csv", "report", "quiet")
+    given = {key.replace("_", "-"): value for key, value in locals().items() if key not in (*shown, "shown")}
     on_stdout = [name for name, file in (("json", json), ("csv", csv), ("report", report)) if file == "-"]
     if len(on_stdout) > 1:
         raise AnabranchError(f"{', '.join(on_stdout)}: -: all of them to stdout, which holds one; give files")
