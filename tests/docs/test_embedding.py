@@ -68,6 +68,14 @@ def test_the_blocks_about_proxies_run() -> None:
     run_blocks("docs/proxies.md")
 
 
+def test_the_page_has_what_split_table_prints(tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    printed = ""
+    for command in re.findall(r"^\$ anabranch (.*)$", block, re.MULTILINE):
+        printed += f"$ anabranch {command}\n" + anabranch(*command.split(), cwd=tmp_path).stdout
+    assert [line.rstrip() for line in printed.splitlines()] == block.splitlines()
+
+
 def test_the_page_about_proxies_has_what_split_prints() -> None:
     page = (ROOT / "docs" / "proxies.md").read_text()
     (command,) = re.findall(r"`anabranch (split examples/[^`]*)`", page)
