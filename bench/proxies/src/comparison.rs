@@ -30,7 +30,7 @@ impl Spread {
     }
 }
 
-/// What one contender does.
+/// Results of one contender.
 pub(crate) struct Outcome {
     pub(crate) name: String,
     /// Error of a member's share, in percent of it.

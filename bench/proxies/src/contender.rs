@@ -1,4 +1,4 @@
-//! Who is compared: techniques of the splitter, and the rules of other programs.
+//! Contenders: techniques of the splitter, and the rules of other programs.
 
 use crate::backends::{Backends, names};
 use crate::lookup::Lookup;
@@ -109,7 +109,7 @@ impl Standing {
         }
     }
 
-    /// What is read at a pick.
+    /// The plan that picks read.
     pub(crate) fn lookup(&self) -> Lookup {
         match self {
             Self::Library(group) => match group.table() {

@@ -1,6 +1,6 @@
-//! What a balancer makes of its weights, so that shares and moves are counted and not sampled.
+//! Plans of balancers as tables and rings, so that shares and moves are counted and not sampled.
 
-/// Where each hash leads.
+/// Member that each hash leads to.
 #[derive(Clone)]
 pub(crate) enum Lookup {
     /// A table: hash `h` leads to `table[h % length]`.
@@ -76,7 +76,7 @@ impl Lookup {
     }
 }
 
-/// So many hashes as a part of all of so many bits.
+/// Share of a number of hashes in all of so many bits.
 fn part(hashes: u128, bits: u32) -> f64 {
     hashes as f64 / 2f64.powi(bits as i32)
 }

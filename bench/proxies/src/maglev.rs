@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(counts(katran_v2(&[2, 1]), 2, 7), [5, 2]);
     }
 
-    /// By hand, with sums that meet the price and the target exactly.
+    /// Turns worked out by hand, with sums that meet the price and the target exactly.
     #[test]
     fn whoever_meets_the_price_has_a_turn() {
         assert_eq!(katran_v2(&[3, 2]).take(6).collect::<Vec<_>>(), [0, 0, 1, 0, 1, 0]);

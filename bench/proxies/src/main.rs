@@ -73,7 +73,7 @@ mod tests {
         rows.iter().find(|row| row.name == name).expect(name)
     }
 
-    /// What the page says of `min-move`: errors of less than half a slot, least moves, and ahead of every other rule.
+    /// Claims of the page about `min-move`: the least error of all rules with a table, and the least moves.
     #[test]
     fn min_move_is_ahead_of_every_other_program() {
         let rivals = contender::all().into_iter().filter(|one| !one.name().starts_with('`'));
