@@ -166,7 +166,7 @@ def test_a_bounded_load_keeps_every_path_below_its_bound() -> None:
     bounds = [math.ceil(1.003 * weight / 9 * 4000) for weight in (4, 3, 2)]
     for technique in json.loads(ran.stdout)["techniques"]:
         (change,) = technique["changes"]
-        assert change["change"] == "load is bounded to 1 + 0.003 of each share"
+        assert change["change"] == "the load is bounded to 1 + 0.003 of each share"
         if technique["label"] == "wrr":
             assert change["got_connections"] is None
             assert change["refused"].startswith("pick_bounded: wrr remembers flows")

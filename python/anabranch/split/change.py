@@ -124,7 +124,7 @@ class Change:
         if self.kind == "add":
             return f"path {paths + 1} of weight {self.text} joins"
         if self.kind == "bounded-load":
-            return f"load is bounded to 1 + {self.text} of each share"
+            return f"the load is bounded to 1 + {self.text} of each share"
         return f"weights become {self.text}"
 
 
