@@ -77,6 +77,22 @@ def test_tables_of_a_state_move_the_fewest_slots_and_return_home(tmp_path: Path)
     )
 
 
+def test_a_command_that_ended_after_its_state_gives_the_same_table_again(tmp_path: Path) -> None:
+    for state in ("whole", "ended"):
+        table(tmp_path, "--weights", "4,3,2", "--state", state, "--katran", "ring")
+    change = ("--weights", "4,5,2", "--fail", "3")
+    table(tmp_path, *change, "--state", "whole", "--katran", "ring")
+    ended = ("split", "table", *change, "--backends", "1,2,3", "--state", "ended")
+    run = anabranch(*ended, "--katran", "nowhere/ring", cwd=tmp_path)
+    assert (run.returncode, run.stderr[:24]) == (2, "anabranch: error: nowher")
+    table(tmp_path, *change, "--state", "ended", "--katran", "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "ring").read_bytes()
+    # The next change builds on the same history.
+    for state in ("whole", "ended"):
+        table(tmp_path, "--weights", "4,5,2", "--state", state, "--katran", f"{state}.ring")
+    assert (tmp_path / "whole.ring").read_bytes() == (tmp_path / "ended.ring").read_bytes()
+
+
 def test_rows_are_the_slots(tmp_path: Path) -> None:
     run = anabranch("split", "table", "--weights", "4,3,2", "--technique", "min-move:slots=4096", "--csv", "-")
     rows = list(csv.DictReader(io.StringIO(run.stdout)))
