@@ -133,6 +133,23 @@ mod tests {
         }
     }
 
+    /// HAProxy's own choices (`vectors/haproxy`), whose servers count from 1.
+    #[test]
+    fn picks_are_those_of_haproxy() {
+        let sdbm = |hash: u32, &byte: &u8| hash.wrapping_mul(65_599).wrapping_add(u32::from(byte));
+        let mut rows = 0;
+        for row in include_str!("../../../vectors/haproxy/picks.csv").lines().skip(1) {
+            let [weights, key, server] = row.split(',').collect::<Vec<_>>()[..] else { panic!("{row}") };
+            let weights = weights.split(':').map(|weight| weight.parse().unwrap()).collect::<Vec<u64>>();
+            let hash = avalanche(key.as_bytes().iter().fold(0, sdbm));
+            let mut picked = [0];
+            haproxy_ring(&weights, 1).pick(&[u64::from(hash)], &mut picked);
+            assert_eq!(picked[0], server.parse().unwrap(), "{row}");
+            rows += 1;
+        }
+        assert_eq!(rows, 1800);
+    }
+
     #[test]
     fn a_ring_of_haproxy_leads_to_the_nearest_point() {
         for first in 1..20 {
