@@ -95,7 +95,7 @@ def record(weights: list[int], program: str, folder: Path) -> list[tuple[str, st
     front, origin = free_port(), free_port()
     (folder / "haproxy.cfg").write_text(configuration(weights, folder, front, origin))
     running = subprocess.Popen([program, "-db", "-f", str(folder / "haproxy.cfg")])
-    rows = []
+    rows: list[tuple[str, str, int]] = []
     now = list(weights)
 
     def take() -> None:
