@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// Claims of the page about `min-move`: the least error of all rules with a table, and the least moves.
+    /// Claims of the page about `min-move`: the least mean error of all rules with a table, and the least moves.
     #[test]
     fn min_move_is_ahead_of_every_other_program() {
         let rivals = contender::all().into_iter().filter(|one| !one.name().starts_with('`'));
