@@ -114,6 +114,7 @@ unit-tests:
 test-slow: build ## what takes minutes: crates outside the tree, built from nothing
 	pytest --quiet -m slow
 	$(CHECKED) cargo test --release --package anabranch-kernel --test it --quiet -- --ignored objects
+	$(CHECKED) cargo test --release --package anabranch-proxies --quiet -- --ignored
 
 # Random scenarios for as long as asked for: make attack SEED=7 MINUTES=60, or COUNT=100000 (docs/attack.md).
 attack: .make/tools ## random scenarios: SEED=7 MINUTES=60, or COUNT=100000

@@ -183,6 +183,7 @@ DOCUMENTS = {
     "show": Document("links", "capacity_bps", ("small.toml",)),
     "split": Document("techniques", "got_connections", ("--generate", "datacenter:2000", "--weights", "4,3,2")),
     "split hashes": Document("hashes", "lost_pct", ("--generate", "datacenter:2000")),
+    "split table": Document("paths", "slots", ("--weights", "4,3,2")),
     "sweep": Document("summary", "slowdown_mean", ("study.toml",)),
     "tolerance": Document("members", "least", ("--members", "8", "--flows", "1000")),
     "verify": Document("groups", "paths", ("plan.toml", "--seconds", "0.01"), bridge),

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import anabranch as ab
+from support.command import anabranch
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "embedding.md").read_text()
@@ -65,6 +66,26 @@ def run_blocks(page: str) -> dict[str, object]:
 
 def test_the_blocks_about_proxies_run() -> None:
     run_blocks("docs/proxies.md")
+
+
+def test_the_page_has_what_split_table_prints(tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    printed = ""
+    for command in re.findall(r"^\$ anabranch (.*)$", block, re.MULTILINE):
+        printed += f"$ anabranch {command}\n" + anabranch(*command.split(), cwd=tmp_path).stdout
+    assert [line.rstrip() for line in printed.splitlines()] == block.splitlines()
+
+
+def test_the_page_about_proxies_has_what_split_prints() -> None:
+    page = (ROOT / "docs" / "proxies.md").read_text()
+    (command,) = re.findall(r"`anabranch (split examples/[^`]*)`", page)
+    (block,) = re.findall(r"^```text\n(.*?)\n^```$", page, re.MULTILINE | re.DOTALL)
+    printed = "\n".join(line.rstrip() for line in anabranch(*command.split(), cwd=ROOT).stdout.splitlines())
+    assert block in printed
+    moved = re.findall(r"^(\S+) .* KiB .* (\d+)$", printed, re.MULTILINE)
+    assert len(moved) == 3
+    for technique, count in moved:
+        assert re.search(rf"{count}\b[^.:]* under `{technique}`", page)
 
 
 def test_the_python_blocks_run() -> None:

@@ -43,10 +43,11 @@ def test_paths_that_are_down_stay_down() -> None:
     ("ages", "options", "error"),
     [
         ([None, -1.0], {"window_s": 60}, r"ages_s: -1\.0 is no time; "),
-        ([None, 1.0], {"window_s": 0}, "window: 0 makes no slow start; "),
+        ([None, 1.0], {"window_s": 0}, "window_s: 0 makes no slow start; "),
         ([None, 1.0], {"window_s": 60, "aggression": 0}, "aggression: 0 makes no slow start; "),
         ([None, 1.0], {"window_s": 60, "min_percent": 110}, "min_percent: 110 makes no slow start; "),
-        ([1.0], {"window_s": 60}, "ages: 1 for 2 paths; "),
+        ([1.0], {"window_s": 60}, "ages_s: 1 for 2 paths; "),
+        ([None, 1.0], {"window_s": 60, "weights": [4, 3, 2]}, "ages_s: 2 for 3 paths; "),
         (
             [None, 1.0],
             {"window_s": 60, "weights": [2**52, 7]},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 import anabranch as ab
 from anabranch.deploy.targets.plan.explanation import by_technique
 from anabranch.deploy.targets.plan.group import group
-from anabranch.split.request import Choice
+from anabranch.split.job import run
+from anabranch.split.request import Choice, request
+from anabranch.split.trace import generate_trace
 from support.command import anabranch
 
 STATELESS = [technique.name for technique in ab.techniques() if technique.granularity == "stateless"]
@@ -95,9 +98,9 @@ def test_the_split_after_each_change_is_shown() -> None:
 
 def test_a_drain_moves_no_old_connection_and_puts_no_new_one_on_the_path() -> None:
     job = ("split", "--generate", "nat:4000", "--weights", "4,3,2", "--technique", "wrr,min-move,maglev,log-rendezvous")
-    run = anabranch(*job, "--drain", "2", "--json", "-")
-    assert run.returncode == 0, run.stderr
-    for technique in json.loads(run.stdout)["techniques"]:
+    ran = anabranch(*job, "--drain", "2", "--json", "-")
+    assert ran.returncode == 0, ran.stderr
+    for technique in json.loads(ran.stdout)["techniques"]:
         (change,) = technique["changes"]
         assert change["change"] == "path 2 drains after half of the connections"
         assert change["asked"] == pytest.approx([2 / 3, 0, 1 / 3])
@@ -119,18 +122,93 @@ def test_a_drain_moves_no_old_connection_and_puts_no_new_one_on_the_path() -> No
     assert wrong.stderr.startswith("anabranch: error: drain: 4: no such path; ")
 
 
+def test_a_drain_within_the_trace_keeps_the_connections_that_began_before_it() -> None:
+    since = generate_trace("nat", 4000).first_ns.astype(np.int64)
+    since -= since.min()
+    at_s = float(np.quantile(since, 0.3)) / 1e9
+    job = ("split", "--generate", "nat:4000", "--weights", "4,3,2", "--technique", "min-move,maglev")
+    ran = anabranch(*job, "--drain", f"2@{at_s}", "--json", "-")
+    assert ran.returncode == 0, ran.stderr
+    for technique in json.loads(ran.stdout)["techniques"]:
+        (change,) = technique["changes"]
+        assert change["change"] == f"path 2 drains {at_s:g} s after the first packet"
+        assert (change["moved"], change["got_connections"][1]) == (0, 0)
+        assert sum(change["got_connections"]) == np.count_nonzero(since >= at_s * 1e9)
+
+
+def test_a_slow_start_moves_its_part_to_the_path_and_nothing_else() -> None:
+    names = "min-move,log-rendezvous,maglev,wrr"
+    job = ("split", "--generate", "nat:4000", "--weights", "4,3,2", "--technique", names)
+    ran = anabranch(*job, "--slow-start", "2@15/60", "--slow-start", "2@60/60", "--json", "-")
+    assert ran.returncode == 0, ran.stderr
+    for technique in json.loads(ran.stdout)["techniques"]:
+        part, whole = technique["changes"]
+        assert part["change"] == "path 2 is back for 15 s, of a slow start of 60 s"
+        # A quarter of 3 beside 4 and 2; of 4000 connections a ninth is 444, with a deviation of 20.
+        assert part["asked"] == pytest.approx([16 / 27, 3 / 27, 8 / 27])
+        assert part["minimum"] == 444
+        assert whole["asked"] == pytest.approx([4 / 9, 3 / 9, 2 / 9])
+        assert whole["got_connections"] == technique["got_connections"] or technique["label"] == "wrr"
+        if technique["label"] == "wrr":
+            assert part["moved"] == part["got_connections"][1] == 0
+            continue
+        assert part["got_connections"][1] == pytest.approx(444, abs=120)
+        assert part["moved"] >= part["got_connections"][1]
+        assert part["moved"] == part["got_connections"][1] or technique["label"] == "maglev"
+        assert part["expected_pct"] == pytest.approx(part["floor_pct"], rel=0.01)
+        assert part["mape_pct"] < 5 * part["floor_pct"]
+
+
+def test_a_bounded_load_keeps_every_path_below_its_bound() -> None:
+    job = ("split", "--generate", "nat:4000", "--weights", "4,3,2", "--technique", "min-move,log-rendezvous,wrr")
+    ran = anabranch(*job, "--bounded-load", "0.003", "--json", "-")
+    assert ran.returncode == 0, ran.stderr
+    bounds = [math.ceil(1.003 * weight / 9 * 4000) for weight in (4, 3, 2)]
+    for technique in json.loads(ran.stdout)["techniques"]:
+        (change,) = technique["changes"]
+        assert change["change"] == "the load is bounded to 1 + 0.003 of each share"
+        if technique["label"] == "wrr":
+            assert change["got_connections"] is None
+            assert change["refused"].startswith("pick_bounded: wrr remembers flows")
+            continue
+        above = sum(max(0, got - bound) for got, bound in zip(technique["got_connections"], bounds, strict=True))
+        assert above > 0
+        assert above <= change["moved"] < 2000
+        assert all(got <= bound for got, bound in zip(change["got_connections"], bounds, strict=True))
+        assert change["mape_pct"] < technique["mape_pct"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "error"),
+    [
+        ("drain", "2@x", "drain: 2@x: `x` is no number from 0; as in 2@1.5, "),
+        ("drain", "2@9e9", "drain: 2@9e9: no connection of the trace begins after it; "),
+        ("drain", "2@0", "drain: 2@0: no connection of the trace begins before it; "),
+        ("slow-start", "2", "slow-start: 2: no age and window; give PATH@AGE/WINDOW in seconds, "),
+        ("slow-start", "2@1/0", "slow-start: 2@1/0: no age and window; "),
+        ("slow-start", "4@1/2", "slow-start: 4@1/2: no such path; give a number from 1 to 3"),
+        ("bounded-load", "nan", "bounded-load: nan: `nan` is no number from 0; "),
+        ("bounded-load", "0", "bounded-load: 0: eps: 0 is no bound; "),
+    ],
+)
+def test_a_change_that_is_none_is_refused(option: str, value: str, error: str) -> None:
+    given = {"generate": "nat:400", "weights": "4,3,2", "technique": ["min-move"], option: [value]}
+    with pytest.raises(ab.AnabranchError, match=f"^{re.escape(error)}"):
+        run(request(given))
+
+
 @pytest.mark.parametrize("weights", ["4", "0,7", "0,0,1"])
 def test_one_path_with_a_positive_weight_has_no_error(weights: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     page = tmp_path_factory.mktemp("one") / "page.html"
-    run = anabranch("split", "--generate", "nat:500", "--weights", weights, "--add", "2", "--report", str(page))
-    assert run.returncode == 0, run.stderr
-    assert run.stderr == ""
-    (row,) = [line for line in run.stdout.splitlines() if line.startswith("maglev ") and "KiB" in line]
+    ran = anabranch("split", "--generate", "nat:500", "--weights", weights, "--add", "2", "--report", str(page))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    (row,) = [line for line in ran.stdout.splitlines() if line.startswith("maglev ") and "KiB" in line]
     assert row.split()[1:4] == ["0", "-", "-"]
     assert "<svg" in page.read_text()
 
 
 def test_hashes_of_one_path_are_compared() -> None:
-    run = anabranch("split", "hashes", "--generate", "nat:500", "--weights", "4")
-    assert run.returncode == 0, run.stderr
-    assert "crc16" in run.stdout
+    ran = anabranch("split", "hashes", "--generate", "nat:500", "--weights", "4")
+    assert ran.returncode == 0, ran.stderr
+    assert "crc16" in ran.stdout

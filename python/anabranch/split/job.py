@@ -13,60 +13,17 @@ import numpy.typing as npt
 from anabranch._core import VERSION
 from anabranch.files.errors import AnabranchError
 from anabranch.split.change import Change
-from anabranch.split.connections import Connections
+from anabranch.split.effect import Moved, effect
+from anabranch.split.expectation import expected_pct
 from anabranch.split.request import Choice, Request
-from anabranch.split.splitter import Hash, Splitter, hashes
-from anabranch.split.stats.mape import (
-    byte_floor,
-    independent_connections,
-    mape,
-    mape_band,
-    mape_expected,
-    mape_floor,
-    path_errors,
-    times_floor,
-    total_variation,
-)
+from anabranch.split.splitter import Splitter
+from anabranch.split.stats.mape import byte_floor, mape, mape_band, mape_floor, path_errors, times_floor
 from anabranch.split.stats.uniformity import lost_expected_pct, lost_pct
 from anabranch.split.trace import Carried, Progress, Trace
 from anabranch.split.traffic import traffic
 
 TIMED_DECISIONS = 1 << 18
 TIMED_REPETITIONS = 7
-
-
-@dataclass(frozen=True)
-class Moved:
-    """Effect of one change on the connections of the trace, all of them considered alive."""
-
-    change: str
-    kind: str
-    moved: int | None
-    """Number of connections that changed path; None if the technique keeps no path per connection."""
-    minimum: int
-    """Fewest that had to move: total variation of the desired shares; for a failure, those on the dead path."""
-    asked: list[float]
-    """Desired shares after the change; the dead path's is zero."""
-    got_connections: list[int] | None
-    """Connections by path after the change (of a drain: those that began after it); None without a path per
-    connection, or if the change is refused.
-    """
-    mape_pct: float | None
-    """Error of the split of these connections."""
-    floor_pct: float
-    expected_pct: float | None
-    refused: str | None = None
-    """Reason why the technique cannot split by the new weights."""
-
-    @property
-    def times_floor(self) -> float | None:
-        """The error after the change as a multiple of its floor."""
-        return None if self.mape_pct is None else times_floor(self.mape_pct, self.floor_pct)
-
-    @property
-    def times_expected(self) -> float | None:
-        """The expected error after the change as a multiple of its floor."""
-        return None if self.expected_pct is None else times_floor(self.expected_pct, self.floor_pct)
 
 
 @dataclass(frozen=True)
@@ -167,7 +124,7 @@ def run(request: Request, progress: Progress | None = None) -> Result:
         _outcome(request, choice, splitter, online_results.get(choice), trace, sample)
         for choice, splitter in planned.items()
     ]
-    bits = _hash(request).bits
+    bits = request.function.bits
     return Result(
         request=request,
         trace=trace,
@@ -181,14 +138,12 @@ def run(request: Request, progress: Progress | None = None) -> Result:
     )
 
 
-def _hash(request: Request) -> Hash:
-    return next(hash_ for hash_ in hashes() if hash_.name == request.hash)
-
-
 def _check(request: Request, change: Change) -> None:
     """Refuses a change that leaves nothing to split by, before the traffic is read."""
+    splitter = Splitter("random", request.weights)
     try:
-        Splitter("random", request.weights).update(*change.after(request.weights))
+        change.begin(splitter, request.weights)
+        change.apply(splitter, request.weights)
     except AnabranchError as error:
         raise AnabranchError(f"{change.key}: {change.text}: {error}") from None
 
@@ -211,16 +166,12 @@ def _plan(request: Request) -> tuple[dict[Choice, Splitter], list[tuple[str, str
 def _try(request: Request, choice: Choice) -> Splitter | str:
     """Plans the technique, or says why it cannot split by these weights."""
     try:
-        return _fresh(request, choice)
+        return choice.splitter(request.weights)
     except AnabranchError as error:
         # A wrong parameter is the user's error; a limit of the technique is a finding.
         if choice.parameters:
             raise AnabranchError(f"technique: {choice.label}: {error}") from None
         return str(error)
-
-
-def _fresh(request: Request, choice: Choice) -> Splitter:
-    return Splitter(choice.name, request.weights, None, **dict(choice.parameters))
 
 
 def _sample(trace: Trace) -> npt.NDArray[np.uint64]:
@@ -263,7 +214,7 @@ def _outcome(
         got_bytes=[int(count) for count in bytes_by_path],
         mape_pct=mape(asked, connections),
         floor_pct=mape_floor(asked, len(trace)),
-        expected_pct=_expected(splitter, asked, _hash(request), trace),
+        expected_pct=expected_pct(splitter, asked, request.function, trace),
         worst_path=worst + 1,
         worst_path_error_pct=float(errors[worst]),
         byte_mape_pct=mape(asked, bytes_by_path),
@@ -273,105 +224,7 @@ def _outcome(
         state_bytes=state_bytes,
         spread_connections=spread,
         crossings=crossings,
-        changes=[_moved(request, choice, change, trace, spread > 0) for change in request.changes],
-    )
-
-
-def _expected(splitter: Splitter, asked: npt.NDArray[np.float64], by: Hash, trace: Trace) -> float | None:
-    """Expected MAPE of a technique under a perfect hash of this many bits, over the connections that it tells apart."""
-    shares = splitter.shares()
-    if shares is None or splitter.granularity != "stateless":
-        return None
-    results = by.all_keys()
-    if results is not None:
-        # So few results that the plan does not give each path its share of them.
-        shares = np.bincount(splitter.pick(results), minlength=asked.size) / results.size
-    return mape_expected(shares, asked, _independent(splitter, by, trace))
-
-
-def _independent(splitter: Splitter, by: Hash, trace: Trace) -> int:
-    """Number of connections that the technique places one by one: those of one slot, or of one key, go together."""
-    table = splitter.table()
-    if table is None or table.size >= 2**by.bits:
-        return independent_connections(np.unique(trace.keys, return_counts=True)[1], 2**by.bits)
-    slots = (trace.keys & np.uint64(0xFFFFFFFF)) % np.uint64(table.size)
-    return independent_connections(np.bincount(slots.astype(np.int64)), table.size)
-
-
-def _asked_after(request: Request, change: Change) -> npt.NDArray[np.float64]:
-    """Shares asked for after a change, which no technique decides."""
-    changed = Splitter("random", request.weights)
-    changed.update(*change.after(request.weights))
-    return changed.asked()
-
-
-def _drained(request: Request, choice: Choice, change: Change, trace: Trace) -> Moved:
-    """Effect of a drain: the first half of the connections stays, the second half goes elsewhere."""
-    splitter = _fresh(request, choice)
-    connections = Connections(splitter)
-    half = len(trace) // 2
-    old, new = trace.keys[:half], trace.keys[half:]
-    before = _at_once(connections, old, begins=True)
-    refused, asked, moved, counts = None, _asked_after(request, change), 0, None
-    try:
-        splitter.drain(change.path(len(request.weights)) - 1, now_ns=0, until_ns=1)
-    except AnabranchError as error:
-        refused = str(error)
-    else:
-        counts = np.bincount(_at_once(connections, new, begins=True), minlength=asked.size)
-        moved = int(np.count_nonzero(_at_once(connections, old, begins=False) != before))
-    return Moved(
-        change=change.label(len(request.weights)),
-        kind=change.kind,
-        moved=None if counts is None else moved,
-        minimum=0,
-        asked=asked.tolist(),
-        got_connections=None if counts is None else [int(count) for count in counts],
-        mape_pct=None if counts is None else mape(asked, counts),
-        floor_pct=mape_floor(asked, new.size),
-        expected_pct=None,
-        refused=refused,
-    )
-
-
-def _at_once(connections: Connections, keys: npt.NDArray[np.uint64], *, begins: bool) -> npt.NDArray[np.uint16]:
-    """Paths of one packet of each connection, before the deadline."""
-    return connections.pick(keys, np.full(keys.size, begins), np.zeros(keys.size, np.uint64))
-
-
-def _moved(request: Request, choice: Choice, change: Change, trace: Trace, spreads: bool) -> Moved:
-    if change.kind == "drain":
-        return _drained(request, choice, change, trace)
-    splitter = _fresh(request, choice)
-    paths = len(request.weights)
-    sizes = np.minimum(trace.bytes, np.iinfo(np.uint32).max).astype(np.uint32)
-    before = splitter.pick(trace.keys, bytes=sizes)
-    asked_after = _asked_after(request, change)
-    if change.kind == "fail":
-        minimum = int(np.count_nonzero(before == change.path(paths) - 1))
-    else:
-        asked_before = Splitter("random", request.weights).asked()
-        minimum = round(total_variation(asked_before, asked_after) * len(trace))
-    refused = None
-    if not spreads:
-        try:
-            splitter.update(*change.after(request.weights))
-        except AnabranchError as error:
-            refused = str(error)
-    seen = not spreads and refused is None
-    after = splitter.pick(trace.keys, bytes=sizes) if seen else before
-    connections = np.bincount(after, minlength=asked_after.size)
-    return Moved(
-        change=change.label(paths),
-        kind=change.kind,
-        moved=int(np.count_nonzero(before != after)) if seen else None,
-        minimum=minimum,
-        asked=asked_after.tolist(),
-        got_connections=[int(count) for count in connections] if seen else None,
-        mape_pct=mape(asked_after, connections) if seen else None,
-        floor_pct=mape_floor(asked_after, len(trace)),
-        expected_pct=_expected(splitter, asked_after, _hash(request), trace) if seen else None,
-        refused=refused,
+        changes=[effect(request, choice, change, trace, spread > 0) for change in request.changes],
     )
 
 

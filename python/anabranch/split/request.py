@@ -11,7 +11,7 @@ from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import choose, nearest
 from anabranch.files.toml_document import parse_toml
 from anabranch.split.change import Change, split_list
-from anabranch.split.splitter import hashes, techniques, weight_texts
+from anabranch.split.splitter import Hash, Splitter, hashes, techniques, weight_texts
 from anabranch.split.trace import DIRECTIONS, ENCAPSULATIONS, SEED_MAX
 
 KEYS = (
@@ -22,7 +22,9 @@ KEYS = (
     "change",
     "fail",
     "drain",
+    "slow-start",
     "add",
+    "bounded-load",
     "hash",
     "seed",
     "direction",
@@ -42,6 +44,15 @@ class Choice:
         """Text of the choice, as the user writes it."""
         return ":".join([self.name, *(f"{key}={value}" for key, value in self.parameters)])
 
+    def splitter(self, weights: tuple[str, ...]) -> Splitter:
+        """Plans a group of these weights by the technique.
+
+        Raises:
+            AnabranchError: weights beyond the technique's limits, or a wrong parameter.
+
+        """
+        return Splitter(self.name, weights, None, **dict(self.parameters))
+
 
 @dataclass(frozen=True)
 class Request:
@@ -56,6 +67,11 @@ class Request:
     seed: int = 0
     direction: str = "conversation"
     encapsulation: str = "outer"
+
+    @property
+    def function(self) -> Hash:
+        """The packet hash that makes keys."""
+        return next(hash_ for hash_ in hashes() if hash_.name == self.hash)
 
 
 def choices(items: Iterable[str], where: str = "technique") -> tuple[Choice, ...]:
@@ -116,7 +132,9 @@ def _checked(values: Mapping[str, Any], file: str) -> Request:
         *(Change("weights", ",".join(weights_of(item, file))) for item in _list(values.get("change", []), nested=True)),
         *(Change("fail", str(item)) for item in _list(values.get("fail", []))),
         *(Change("drain", str(item)) for item in _list(values.get("drain", []))),
+        *(Change("slow-start", str(item)) for item in _list(values.get("slow-start", []))),
         *(Change("add", weights_of(item, file)[0]) for item in _list(values.get("add", []))),
+        *(Change("bounded-load", str(item)) for item in _list(values.get("bounded-load", []))),
     ]
     for event in events:
         event.after(weights)

@@ -318,7 +318,14 @@ class Splitter:
 
         """
         ages = [None if age is None else _nanoseconds("ages_s", age) for age in ages_s]
+        paths = self.asked().size if weights is None else len(weights)
+        if len(ages) != paths:
+            raise AnabranchError(
+                f"ages_s: {len(ages)} for {paths} paths; give each its age, None if it is not starting"
+            )
         rule = (_nanoseconds("window_s", window_s), float(aggression), float(min_percent))
+        if rule[0] == 0:
+            raise AnabranchError(f"window_s: {window_s} makes no slow start; give the seconds that it takes, as 60")
         self._core.slow_start(ages, rule, None if weights is None else weight_texts(weights), _flags(up))
 
     def drain(self, path: int, *, now_ns: int, until_ns: int) -> None:

@@ -20,10 +20,11 @@ DEFINITIONS = {
     "got_connections": "connections by path; where packets of one may differ, by the path of its first packet",
     "ns_per_decision": "median over repetitions of batches of decisions on this machine, hashing not included",
     "moved": "connections on another path after the change, all taken as alive; each change starts from the weights, "
-    "and its error is that of all connections after it; of a drain, those of the first half on another path before its "
-    "deadline, and the error of the second half",
-    "minimum": "connections that had to move: total variation of the asked shares, those on the dead path, or none "
-    "before the deadline of a drain",
+    "and its error is that of all connections after it; of a drain, those that began before it and are on another path "
+    "before its deadline, and the error of the later ones; of a slow start, those that move when the path comes back; "
+    "of a bounded load, those on another path than without the bound",
+    "minimum": "connections that had to move: total variation of the asked shares, those on the dead path, or none for "
+    "a drain and a bounded load",
 }
 
 COLUMNS = [

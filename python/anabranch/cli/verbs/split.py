@@ -98,13 +98,29 @@ def trace(
     drain: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PATH",
-            help="Show what moves if this path takes no new connections after half of them, and how the rest splits; "
-            "repeatable.",
+            metavar="PATH[@T]",
+            help="Show what moves if this path takes no new connections after half of them, or T seconds after the "
+            "first packet, and how the rest splits; repeatable.",
+        ),
+    ] = None,
+    slow_start: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH@AGE/WINDOW",
+            help="Show what moves if this path comes back and is AGE seconds into a slow start of WINDOW seconds, and "
+            "how the connections split; repeatable.",
         ),
     ] = None,
     add: Annotated[
         list[str] | None, typer.Option(metavar="W", help="Show what moves if a path of this weight joins; repeatable.")
+    ] = None,
+    bounded_load: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EPS",
+            help="Show how the connections split if they come one after the other, none ends, and no path may have "
+            "above 1 + EPS of its share; repeatable.",
+        ),
     ] = None,
     hash: Annotated[  # noqa: A002
         str | None,
@@ -129,7 +145,8 @@ def trace(
     `anabranch split hashes TRACE` compares packet hashes on the trace. A damaged or cut capture is read up to the
     damage, with a warning.
     """
-    given = {key: value for key, value in locals().items() if key not in ("json", "csv", "report", "quiet")}
+    shown = ("json", "csv", "report", "quiet")
+    given = {key.replace("_", "-"): value for key, value in locals().items() if key not in (*shown, "shown")}
     on_stdout = [name for name, file in (("json", json), ("csv", csv), ("report", report)) if file == "-"]
     if len(on_stdout) > 1:
         raise AnabranchError(f"{', '.join(on_stdout)}: -: all of them to stdout, which holds one; give files")
@@ -195,6 +212,75 @@ def hashes(
         write_json(json, comparison.record)
     if not quiet and json != "-":
         show_hashes(comparison, terminal())
+
+
+@verbs.command()
+def table(
+    weights: Annotated[str, typer.Option(metavar="W,W,...", help="One weight per path.")],
+    technique: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[:KEY=VALUE]",
+            help="The technique. Default: min-move, with as many slots as the reader of the table has.",
+            autocompletion=technique_names,
+        ),
+    ] = None,
+    fail: Annotated[
+        list[str] | None, typer.Option(metavar="PATH", help="This path is down; paths count from 1; repeatable.")
+    ] = None,
+    backends: Annotated[
+        str | None, typer.Option(metavar="N,N,...", help="The number of each path's backend in the reader's tables.")
+    ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep the group's history in this file: the next table moves the fewest slots from this one.",
+        ),
+    ] = None,
+    katran: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the ring of one address in Katran's map `ch_rings`.")
+    ] = None,
+    cilium: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the value of the Maglev map of one service of Cilium.")
+    ] = None,
+    csv: Annotated[str | None, typer.Option(metavar="FILE", help="Write one CSV row per slot; `-` is stdout.")] = None,
+    json: Json = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write the table of a group for programs that pick by one of their own: slot `hash % length` has the path.
+
+    Files for Katran and Cilium have the number of a backend for each slot, 4 bytes in this machine's order. All files
+    are written whole or not at all.
+    """
+    files = (("katran", katran), ("cilium", cilium), ("csv", csv), ("json", json))
+    on_stdout = [name for name, file in files if file == "-"]
+    if len(on_stdout) > 1 or set(on_stdout) & {"katran", "cilium"}:
+        raise AnabranchError(f"{', '.join(on_stdout)}: -: stdout holds one text; give files")
+    from anabranch.files.atomic_file import write_whole
+    from anabranch.files.terminal.console import terminal
+    from anabranch.files.terminal.json_document import write_json
+    from anabranch.report.tables.slot_table import show
+    from anabranch.split.request import choices, weights_of
+    from anabranch.split.table import plan_table, write_state
+    from anabranch.split.table_format import CILIUM, KATRAN, as_csv, default_technique, entries
+
+    asked = [(reader, file) for reader, file in ((KATRAN, katran), (CILIUM, cilium)) if file is not None]
+    chosen = choices([technique]) if technique else (default_technique([reader for reader, _ in asked]),)
+    if len(chosen) > 1:
+        raise AnabranchError(f"technique: {technique}: a table is of one; call this once for each")
+    planned, splitter = plan_table(weights_of(weights), chosen[0], fail=fail or (), backends=backends, state=state)
+    binaries = [(file, entries(planned, reader)) for reader, file in asked]
+    if state is not None:
+        write_state(state, splitter)
+    for file, content in binaries:
+        write_whole(file, content)
+    if csv is not None:
+        write_whole(csv, as_csv(planned))
+    if json is not None:
+        write_json(json, planned.record())
+    if not (quiet or on_stdout):
+        show(planned, terminal())
 
 
 def warn_of_damage(trace: Trace) -> None:

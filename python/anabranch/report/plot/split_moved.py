@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from anabranch.files.units import ratio
 from anabranch.report.plot.style import ACCENT, FAINT, FLOOR, GRID, figure
-from anabranch.split.job import Moved, Result
+from anabranch.split.effect import Moved
+from anabranch.split.job import Result
 
 
 def draw(result: Result, change: int) -> Figure:

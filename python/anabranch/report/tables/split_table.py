@@ -8,8 +8,9 @@ from rich.text import Text
 
 from anabranch.files.terminal.plain_table import plain_table
 from anabranch.files.units import amount, count, data_size, nanoseconds, pct, ratio
+from anabranch.split.effect import Moved
 from anabranch.split.hashes import Comparison
-from anabranch.split.job import Moved, Result
+from anabranch.split.job import Result
 
 PATHS_SHOWN = 5
 NEAR_FLOOR, FAR_FROM_FLOOR = 1.5, 4.0
@@ -93,7 +94,9 @@ def short(kind: str, text: str) -> str:
     """Formats a change for a column's header."""
     if kind == "weights":
         return text if len(text) <= 8 else "weights"
-    return f"{kind} {text}"
+    if kind == "slow-start":
+        return f"start {text}"
+    return f"bound {text}" if kind == "bounded-load" else f"{kind} {text}"
 
 
 def _times(times: float | None) -> Text:
@@ -107,6 +110,8 @@ def _times(times: float | None) -> Text:
 def _moved(moved: Moved) -> Text:
     if moved.moved is None:
         return Text("-", style="dim")
+    if moved.kind == "bounded-load":
+        return Text(count(moved.moved))
     if moved.moved == 0 or moved.minimum == 0:
         return Text(count(moved.moved), style="green" if moved.moved == 0 else "red")
     times = moved.moved / moved.minimum
