@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
+from typing import IO
 
 import pytest
 
+from anabranch.deploy.targets.ebpf.observe import observe
+from anabranch.deploy.targets.ebpf.plan_file import FORM
+from anabranch.deploy.targets.ebpf.restore import restore
 from support import router
 from support.command import Run, anabranch
 from support.header_frames import KINDS, framed
-from support.own_datapaths import ip, with_own_datapaths
+from support.own_datapaths import PATIENCE_S, ip, with_own_datapaths
 from support.router import SENTINEL, Left, ethernet, gateway, neighbour, udp, v4, v6
 
 PLAN = """\
@@ -178,6 +185,48 @@ def test_a_silent_gateway_is_masked_and_named(tmp_path: Path) -> None:
     sentinel = ethernet(v4("10.1.0.9", udp(SENTINEL)), to)
     frames = [ethernet(v4("10.1.0.9", udp(source_port=1000 + n)), to) for n in range(50)]
     assert {one.by for (one,) in router.sent(frames, sentinel)} == {"e3"}
+
+
+@with_own_datapaths
+def test_a_gateway_that_falls_silent_is_followed_and_comes_back(tmp_path: Path) -> None:
+    router.set_up()
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    command = [sys.executable, "-m", "anabranch", "apply", str(plan), "--target", "ebpf", "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as following:
+        assert following.stdout is not None
+        try:
+            _await(following.stdout, "following the links of e2, e3")
+            ip("neigh", "replace", gateway("e2"), "dev", "e2", "nud", "failed")
+            _await(following.stdout, "10.9.2.2 on e2 does not answer")
+            _await(following.stdout, "~+ group v4 10.1.0.0/16 -> route seed=7: e2 via 10.9.2.2 weight=3 down")
+            ip("neigh", "replace", gateway("e2"), "lladdr", neighbour("e2").hex(":"), "dev", "e2", "nud", "permanent")
+            _await(following.stdout, "10.9.2.2 on e2 answers")
+            _await(following.stdout, "~+ group v4 10.1.0.0/16 -> route seed=7: e2 via 10.9.2.2 weight=3, e3")
+        finally:
+            following.send_signal(signal.SIGTERM)
+        following.communicate(timeout=PATIENCE_S)
+        assert following.returncode == 0
+
+
+def _await(lines: IO[str], words: str) -> None:
+    """Reads up to the line that has these words."""
+    for line in lines:
+        if words in line:
+            return
+    pytest.fail(f"it ended without {words!r}")
+
+
+@with_own_datapaths
+def test_a_routing_datapath_can_be_put_back_as_it_was(tmp_path: Path) -> None:
+    router.set_up()
+    plan = FORM.read(str(applied(tmp_path)))
+    with observe(plan, writes=False) as observed:
+        assert observed.state is not None
+        restored = restore(observed)
+        assert restored is not None
+        assert restored.kernel_groups == list(observed.state.groups)
+        assert [str(one) for one in restored.kernel_groups[0].gateways] == ["10.9.2.2", "10.9.3.2"]
 
 
 @with_own_datapaths
