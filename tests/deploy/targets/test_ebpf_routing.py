@@ -48,6 +48,11 @@ def on_kernel(verb: str, plan: Path, *options: str) -> Run:
     return anabranch(verb, str(plan), "--target", "ebpf", *options)
 
 
+def said(run: Run) -> str:
+    """What it printed, in one line."""
+    return " ".join(run.stdout.split())
+
+
 def applied(folder: Path, text: str = PLAN) -> Path:
     plan = folder / "plan.toml"
     plan.write_text(text)
@@ -181,10 +186,17 @@ def test_a_silent_gateway_is_masked_and_named(tmp_path: Path) -> None:
     plan.write_text(PLAN)
     run = on_kernel("apply", plan)
     assert run.returncode == 0, run.stderr
-    assert "group v4: masked without an answer: 10.9.2.2 on e2; in force are e3 100 %" in " ".join(run.stdout.split())
+    assert "group v4: masked without an answer: 10.9.2.2 on e2; in force are e3 100 %" in said(run)
     sentinel = ethernet(v4("10.1.0.9", udp(SENTINEL)), to)
     frames = [ethernet(v4("10.1.0.9", udp(source_port=1000 + n)), to) for n in range(50)]
     assert {one.by for (one,) in router.sent(frames, sentinel)} == {"e3"}
+    for way in ("e2", "e3"):
+        ip("link", "set", way, "down")
+    run = on_kernel("apply", plan)
+    assert "none lives that should carry some: its packets are left to the kernel's own routes" in said(run)
+    assert {one.by for (one,) in router.sent(frames, sentinel)} == {"e1"}
+    explained = anabranch("explain", "10.0.0.1,10.1.0.9,udp,1000,443", "--plan", str(plan), "--target", "ebpf")
+    assert "none, left to the kernel: every path is masked" in said(explained)
 
 
 @with_own_datapaths
@@ -236,7 +248,7 @@ def test_what_the_kernel_would_not_forward_is_said_before(tmp_path: Path) -> Non
     plan.write_text(PLAN.replace('"10.1.0.0/16"', '"10.7.0.0/16"'))
     run = on_kernel("apply", plan)
     assert run.returncode == 0, run.stderr
-    assert "group v4: 10.7.0.0/16: the kernel has no route there" in " ".join(run.stdout.split())
+    assert "group v4: 10.7.0.0/16: the kernel has no route there" in said(run)
     Path("/proc/sys/net/ipv4/conf/in/forwarding").write_text("0")
     run = on_kernel("diff", plan)
     assert run.returncode == 2

@@ -226,7 +226,8 @@ def _asked(planned: WeightedMembers, up: Sequence[bool]) -> tuple[float, ...]:
 
 def _left(one: Installed) -> str:
     if not any(one.asked):
-        return "none lives that should carry some: its packets are dropped"
+        fate = "left to the kernel's own routes" if one.planned.output == ROUTE else "dropped"
+        return f"none lives that should carry some: its packets are {fate}"
     shares = zip(one.planned.members, one.asked, strict=True)
     return "in force are " + ", ".join(f"{name} {100 * share:.4g} %" for name, share in shares if share)
 

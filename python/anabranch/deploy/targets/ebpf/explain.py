@@ -14,7 +14,7 @@ from anabranch.deploy.targets.ebpf.desired import Installed, desired
 from anabranch.deploy.targets.ebpf.folder import own_folder
 from anabranch.deploy.targets.ebpf.headers import as_read, is_no_ip, unknown
 from anabranch.deploy.targets.ebpf.observe import observe
-from anabranch.deploy.targets.ebpf.plan_file import EbpfPlan
+from anabranch.deploy.targets.ebpf.plan_file import ROUTE, EbpfPlan
 from anabranch.deploy.targets.ebpf.scheme import PLAIN
 from anabranch.deploy.targets.plan.captured import header_words, without_headers
 from anabranch.deploy.targets.plan.explanation import Explanation, by_technique, described
@@ -147,7 +147,8 @@ def _one(plan: EbpfPlan, forwarding: Forwarding, captured: npt.NDArray[np.void])
         steps.append(("read as", f"protocol {read[0]['protocol']}, {ports if read[0]['source_port'] else 'no ports'}"))
     steps.append(("group", f"{taking.name}, {forwarding.program}, {forwarding.state}"))
     if not any(installed.asked):
-        return Predicted(name, steps, taking.name, None, "none, dropped: every path is masked")
+        fate = "left to the kernel" if taking.output == ROUTE else "dropped"
+        return Predicted(name, steps, taking.name, None, f"none, {fate}: every path is masked")
     if plan.kernel.unit in UNDECIDED:
         outcome = f"not known because {UNDECIDED[plan.kernel.unit]}"
         return Predicted(name, steps, taking.name, None, outcome, known=False)
