@@ -174,7 +174,7 @@ class NexthopGroup:
 class RoutingEbpf:
     """A table's program as a router, beside the kernel's own route over the first path."""
 
-    name: str = "eBPF tc: slots, routed"
+    name: str = "eBPF tc, routed: slots"
     paths: int = len(WEIGHTS)
     wiring: Wiring = ROUTED
 

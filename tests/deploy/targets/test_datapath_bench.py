@@ -35,7 +35,7 @@ def measured(folder: Path, row: str) -> dict[str, float]:
     return dict(figures)
 
 
-@pytest.mark.parametrize("row", ["nexthop group: mpath", "eBPF tc: slots"])
+@pytest.mark.parametrize("row", ["nexthop group: mpath", "eBPF tc: slots", "eBPF tc, routed: slots"])
 def test_a_row_of_the_table(tmp_path: Path, row: str) -> None:
     figures = measured(tmp_path, row)
     # Speeds are the machine's; that all arrived, by the weights, is not.

@@ -129,9 +129,9 @@ def test_defaults_follow_the_scheme() -> None:
         ('scheme = "ecmp"\n' + PLAN, "group a.weights: given: ecmp splits equally; leave them out"),
         (
             PLAN + 'output = "mark"\n',
-            "group a.output: mark: unknown; use one of redirect, dscp, flow-label, tunnel-port",
+            "group a.output: mark: unknown; use one of redirect, route, dscp, flow-label, tunnel-port",
         ),
-        (PLAN + "values = [1, 2, 3]\n", "group a.values: given: packets are redirected: give ports"),
+        (PLAN + "values = [1, 2, 3]\n", "group a.values: given: output redirect marks nothing: give ports"),
         (
             PLAN + 'output = "dscp"\n',
             "group a.ports: ['e1', 'e2', 'e3']: output dscp marks packets: give values instead",
