@@ -5,5 +5,6 @@
 mod header;
 mod installed;
 mod programs;
+mod proxy;
 mod refusals;
 mod threads;
