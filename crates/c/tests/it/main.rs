@@ -8,3 +8,4 @@ mod programs;
 mod proxy;
 mod refusals;
 mod threads;
+mod vectors;
