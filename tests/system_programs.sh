@@ -22,6 +22,7 @@ need vtysh frr
 need gobgpd gobgpd
 need chromium chromium
 need pkg-config pkg-config
+PATH="$PATH:/usr/local/go/bin" need go golang-go
 # DPDK's libraries, in whose pipeline P4 entries run; packages have the number of the ABI, which is each Debian's own.
 for library in pipeline mempool-ring; do
     ldconfig -p | grep -q "librte_$(echo $library | tr - _)\.so" || missing="$missing ^librte-$library-?[0-9]+$"

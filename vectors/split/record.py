@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -169,10 +171,41 @@ def asked(*weights: int) -> bytes:
     return struct.pack(f"<{len(weights)}Q", *weights)
 
 
+def shares(weights: list[int], slots: int = 9) -> bytes:
+    """Table of so many slots with Webster's shares: each slot to the largest `w / (2 s + 1)`, ties to the first."""
+    seats = [int(weight > 0) for weight in weights]
+    while sum(seats) < slots:
+        claims = [Fraction(weight, 2 * seat + 1) for weight, seat in zip(weights, seats, strict=True)]
+        seats[claims.index(max(claims))] += 1
+    return words(*(member for member, seat in enumerate(seats) for _ in range(seat)))
+
+
+def of_length(length: int) -> bytes:
+    """Body of so many bytes: members of the weight 1 over some slots, and some that are down since they were appended.
+
+    XXH3 changes its rule with the length.
+    """
+    others = [1, 0, 0, 0]
+    for count, slots, down in product(range(1, 9), range(1, 60), range(5)):
+        weights = [1] * count
+        table = shares(weights, slots)
+        body = rule("min-move", "slots", str(slots)) + members(weights + others[:down], b"\1" * count + b"\0" * down)
+        body += history(table, table, asked(*weights))
+        if len(body) == length and slots > count:
+            return body
+    raise SystemExit(f"record.py: no body of {length} bytes")
+
+
 SLOTS = rule("min-move", "slots", "9")
 TABLE = words(0, 0, 0, 0, 1, 1, 1, 2, 2)
 UP = members([4, 3, 2], b"\1\1\1")
 GOOD = SLOTS + UP + history(TABLE, TABLE, asked(4, 3, 2))
+
+
+def whole(weights: list[int]) -> bytes:
+    """Body of nine slots, all members up."""
+    table = shares(weights)
+    return SLOTS + members(weights, b"\1" * len(weights)) + history(table, table, asked(*weights))
 
 
 def snapshots() -> list[tuple[str, str, bytes]]:
@@ -186,15 +219,19 @@ def snapshots() -> list[tuple[str, str, bytes]]:
         "no slots": rule("min-move", "slots", "0") + UP + history(asked(4, 3, 2)),
         "more slots than a table may have": rule("min-move", "slots", "16777217") + UP + large,
         "another number of slots than the history": rule("min-move", "slots", "10") + UP + large,
-        "a multiple of the factor of 16-bit hashes": rule("min-move", "slots", "65519") + UP + large,
+        "a number of slots as nobody writes it": rule("min-move", "slots", "09") + UP + large,
         "no members": SLOTS + members([], b"") + large,
         "weights of zero": SLOTS + members([0, 0, 0], b"\1\1\1") + large,
-        "weights beyond 2^53": SLOTS + members([2**53, 1, 0], b"\1\1\1") + large,
-        "weights whose sum leaves 64 bits": SLOTS + members([2**63, 2**63, 9], b"\1\1\1") + large,
-        "too many members": SLOTS + members([1] * 1025, b"\1" * 1025) + large,
+        "weights beyond 2^53": whole([2**53, 1, 0]),
+        "weights whose sum leaves 64 bits": whole([2**63, 2**63, 9]),
+        "too many members": SLOTS
+        + members([4, 3, 2] + [0] * 1022, b"\0" + b"\1" * 1024)
+        + history(shares([0, 3, 2]), TABLE, asked(4, 3, 2)),
         "more members than bytes": SLOTS + struct.pack("<H", 1024) + large,
         "nobody up": SLOTS + members([4, 3, 2], b"\0\0\0") + large,
-        "neither up nor down": SLOTS + members([4, 3, 2], b"\1\2\1") + large,
+        "neither up nor down": SLOTS
+        + members([4, 3, 2], b"\1\2\1")
+        + history(shares([4, 6, 2]), TABLE, asked(4, 3, 2)),
         "no kind of members": SLOTS + members([4, 3, 2], b"\1\1\1", kind=2) + large,
         "a slot of no member": SLOTS + UP + history(words(0, 0, 0, 0, 1, 1, 1, 2, 3), TABLE, asked(4, 3, 2)),
         "a slot far beyond": SLOTS + UP + history(words(0, 0, 0, 0, 1, 1, 1, 2, 65535), TABLE, asked(4, 3, 2)),
@@ -213,6 +250,11 @@ def snapshots() -> list[tuple[str, str, bytes]]:
         "a text that ends beyond": bytes([255]) + b"min-move",
         "a text that is no UTF-8": bytes([8]) + b"min-mov\xff" + UP + large,
         "255 parameters": text("min-move") + bytes([255]) + text("slots") + text("9"),
+        "buckets of other shares": rule("linux-resilient", "buckets", "9")
+        + UP
+        + history(words(0, 0, 0, 1, 1, 1, 1, 2, 2)),
+        "fewer buckets": rule("linux-resilient", "buckets", "9") + UP + history(words(0, 0, 0, 0, 1, 1, 1, 2)),
+        "half a bucket": rule("linux-resilient", "buckets", "9") + UP + history(TABLE, b"\0"),
         "maglev of no prime": rule("maglev", "entries", "9") + UP + history(),
         "maglev of the factor of 16-bit hashes": rule("maglev", "entries", "65519") + UP + history(),
         "maglev of one entry": rule("maglev", "entries", "1") + UP + history(),
@@ -233,15 +275,20 @@ def snapshots() -> list[tuple[str, str, bytes]]:
         "a delta": lambda whole: b"ABDELTA\0" + whole[8:],
         "format 2": lambda _: sealed(GOOD, version=2),
         "another digest": lambda _: sealed(GOOD, digest=bytes(16)),
+        "another lower half of the digest": lambda whole: sealed(GOOD, digest=bytes(8) + whole[26:34]),
+        "another upper half of the digest": lambda whole: sealed(GOOD, digest=whole[18:26] + bytes(8)),
     }
     hostile += [("refused", why, bend(good)) for why, bend in bent.items()]
     left = SLOTS + members([4, 3, 2], asked(2, 3, 2), kind=1)
-    down = SLOTS + members([4, 3, 2], b"\1\0\1") + history(words(0, 0, 0, 0, 0, 0, 2, 2, 2), TABLE, asked(4, 3, 2))
+    down = SLOTS + members([4, 3, 2], b"\1\0\1")
+    lengths = [length - head for length in (128, 129, 240, 241) for head in (0, 34)]
     accepted = {
         "nine slots": GOOD,
-        "one down": down,
-        "a part of one": left + history(words(0, 0, 0, 1, 1, 1, 1, 2, 2), TABLE, asked(4, 3, 2)),
+        "one down": down + history(shares([4, 0, 2]), TABLE, asked(4, 3, 2)),
+        "a part of one": left + history(shares([2, 3, 2]), TABLE, asked(4, 3, 2)),
         "maglev of eleven": primes + UP + history(),
+        "nine buckets": rule("linux-resilient", "buckets", "9") + UP + history(TABLE),
+        **{f"a body of {length} bytes": of_length(length) for length in sorted(lengths)},
     }
     return [("accepted", why, sealed(body)) for why, body in accepted.items()] + hostile
 
