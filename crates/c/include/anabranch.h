@@ -52,7 +52,7 @@ typedef enum {
   ANABRANCH_STATUS_ROOM = 4,
 } anabranch_status;
 
-// What one thread knows of the connections of a group while members drain: which of them are new. All packets of a
+// Connections of one thread while members of a group drain, and which of them are new. All packets of a
 // connection go by the same value, as a network card's queues make it.
 typedef struct anabranch_connections anabranch_connections;
 

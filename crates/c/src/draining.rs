@@ -5,7 +5,7 @@ use crate::group::{Group, NO_MEMBER};
 use crate::outcome::{Status, answer, refused, status};
 use std::sync::Arc;
 
-/// What one thread knows of the connections of a group while members drain: which of them are new. All packets of a
+/// Connections of one thread while members of a group drain, and which of them are new. All packets of a
 /// connection go by the same value, as a network card's queues make it.
 pub struct Connections {
     connections: anabranch_split::Connections,

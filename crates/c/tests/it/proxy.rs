@@ -35,7 +35,7 @@ impl Proxy {
     }
 }
 
-/// What `proxy.c` prints, by the library in Rust.
+/// Lines that `proxy.c` prints, by the library in Rust.
 fn proxy(technique: &str, settings: &[(&str, &str)]) -> Vec<String> {
     let weights = Weights::new(vec![4, 3, 2]).unwrap();
     let members = |up: [bool; 3]| Members::new(weights.clone(), up.to_vec()).unwrap();

@@ -13,7 +13,9 @@ fn last() -> String {
 
 fn group(weights: &[u64]) -> Box<Group> {
     let mut group = null_mut();
-    let (technique, n) = (c"min-move".as_ptr(), weights.len());
+    // Miri has no patience for a table of 65536 slots.
+    let technique = if cfg!(miri) { c"cdf" } else { c"min-move" };
+    let (technique, n) = (technique.as_ptr(), weights.len());
     // SAFETY: a text, weights and a variable.
     let status = unsafe { anabranch_group_new(technique, weights.as_ptr(), n, null(), 0, &raw mut group) };
     assert_eq!(status, Status::Ok, "{}", last());
