@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help demo docs c wheel licences reference test test-python test-rust test-slow check unit-tests attack build programs \
+.PHONY: help demo docs c miri wheel licences reference test test-python test-rust test-slow check unit-tests attack build programs \
   lint format clippy types cargo-test bench clean
 
 PYTHON ?= python3
@@ -120,6 +120,18 @@ test-slow: build ## what takes minutes: crates outside the tree, built from noth
 attack: .make/tools ## random scenarios: SEED=7 MINUTES=60, or COUNT=100000
 	@ATTACK_SEED="$(SEED)" ATTACK_FIRST="$(FIRST)" ATTACK_COUNT="$(COUNT)" ATTACK_MINUTES="$(MINUTES)" $(CHECKED) \
 	  cargo test --release --package anabranch-record --test attack --quiet -- --ignored --nocapture on_demand
+
+# Miri interprets the tests of the splitter's unsafe code: all of AVX2, and of AVX-512 what it knows. It starts in /
+# because .cargo/config.toml has a runner, and Miri brings its own.
+MIRI := cd / && MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-strict-provenance -Zmiri-symbolic-alignment-check" \
+  PROPTEST_CASES=4 CARGO_TARGET_DIR=$(CURDIR)/.make/miri cargo +nightly miri test --quiet --lib \
+  --manifest-path $(CURDIR)/Cargo.toml --package anabranch-split --
+
+miri: .make/tools ## the splitter's unsafe code, interpreted by Miri: needs nightly Rust
+	@cargo +nightly miri --version >/dev/null 2>&1 || \
+	  { echo "make: Miri is missing: rustup toolchain install nightly --component miri,rust-src" >&2; exit 1; }
+	@export RUSTFLAGS="-C target-feature=+avx2,+fma"; $(MIRI) picks::lanes picks::rendezvous_bound
+	@export RUSTFLAGS="-C target-feature=+avx512f"; $(MIRI) picks::lanes::tests::scores
 
 programs:
 	@tests/system_programs.sh

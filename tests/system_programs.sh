@@ -1,7 +1,7 @@
 #!/bin/sh
 # Programs that some tests ask for an answer, as Debian packages: installed where that is allowed, named where not.
 # Without them those tests are skipped, with the reason, and counted.
-PATH="$PATH:/usr/sbin:/sbin"
+PATH="$PATH:/usr/sbin:/sbin:/usr/local/go/bin"
 missing=
 need() { command -v "$1" >/dev/null 2>&1 || missing="$missing $2"; }
 need tcpdump tcpdump
@@ -22,6 +22,13 @@ need vtysh frr
 need gobgpd gobgpd
 need chromium chromium
 need pkg-config pkg-config
+need go golang-go
+need qemu-arm qemu-user
+# The core library of a processor without an operating system, for which tests build picks.
+bare=thumbv7em-none-eabihf
+if command -v rustup >/dev/null 2>&1 && ! rustup target list --installed | grep -q "^$bare$"; then
+    rustup target add "$bare" >/dev/null 2>&1 || echo "tests that build for $bare are skipped: rustup target add $bare"
+fi
 # DPDK's libraries, in whose pipeline P4 entries run; packages have the number of the ABI, which is each Debian's own.
 for library in pipeline mempool-ring; do
     ldconfig -p | grep -q "librte_$(echo $library | tr - _)\.so" || missing="$missing ^librte-$library-?[0-9]+$"

@@ -9,7 +9,7 @@ pub(crate) fn header() -> Result<cbindgen::Bindings, Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut builder =
         cbindgen::Builder::new().with_config(cbindgen::Config::from_file(folder.join("cbindgen.toml"))?);
-    for module in ["outcome", "group", "reader", "network"] {
+    for module in ["outcome", "group", "reader", "bounded", "draining", "slow_start", "snapshot", "network"] {
         builder = builder.with_src(folder.join("src").join(module).with_extension("rs"));
     }
     Ok(builder.generate()?)

@@ -1,6 +1,6 @@
 //! Arguments from C: handles, arrays, texts, and what results are written to.
 
-use crate::outcome::{Failure, refused};
+use crate::outcome::{Failure, Status, refused};
 use std::ffi::{CStr, c_char};
 use std::mem::{self, MaybeUninit};
 use std::ptr;
@@ -84,6 +84,35 @@ pub(crate) unsafe fn result<'a, T>(name: &str, pointer: *mut T) -> Result<&'a mu
     Ok(unsafe { &mut *pointer.cast() })
 }
 
+/// Writes how many values a result has, and the values if `room` is enough for them.
+///
+/// # Safety
+/// `pointer` has room for `room` values, initialised or not, that nobody else uses meanwhile; `len` as in [`result`].
+pub(crate) unsafe fn values<T: Copy>(
+    name: &str,
+    pointer: *mut T,
+    room: usize,
+    len: *mut usize,
+    values: &[T],
+) -> Result<(), Failure> {
+    // SAFETY: the caller's promise.
+    let len = unsafe { result("len", len) }?;
+    if room > 0 {
+        check(name, pointer, room)?;
+    }
+    len.write(values.len());
+    if values.len() > room {
+        let message =
+            format!("{name}: room for {room} values of {}; give so much and call again", values.len());
+        return Err(Failure { status: Status::Room, message });
+    }
+    if !values.is_empty() {
+        // SAFETY: it is not NULL, aligned, the caller's alone, and has room for at least as many.
+        unsafe { ptr::copy_nonoverlapping(values.as_ptr(), pointer, values.len()) };
+    }
+    Ok(())
+}
+
 /// Writes a new handle, or NULL if there is none.
 ///
 /// # Safety
@@ -158,6 +187,27 @@ mod tests {
             assert!(message(array_mut("n", odd.cast_mut(), 1)).contains("is not aligned"));
             assert!(message(result("n", null.cast_mut())).contains("NULL"));
         }
+    }
+
+    #[test]
+    fn a_result_that_does_not_fit_is_counted_and_not_written() {
+        let (mut written, mut len) = ([9_u16; 3], 77);
+        let pointer = written.as_mut_ptr();
+        // SAFETY: `written` has three values, and what cannot be written is refused before it is.
+        unsafe {
+            let write = |pointer, room, len| values("n", pointer, room, len, &[1, 2]);
+            let failure = write(pointer, 1, &raw mut len).unwrap_err();
+            assert_eq!(failure.status, Status::Room);
+            assert_eq!(failure.message, "n: room for 1 values of 2; give so much and call again");
+            assert_eq!((len, *pointer), (2, 9));
+            assert_eq!(write(ptr::null_mut(), 0, &raw mut len).unwrap_err().status, Status::Room);
+            assert!(message(write(pointer, 3, ptr::null_mut())).starts_with("len: NULL; "));
+            assert!(message(write(ptr::null_mut(), 2, &raw mut len)).starts_with("n: NULL; "));
+            assert!(message(write(pointer.wrapping_byte_add(1), 2, &raw mut len)).contains("is not aligned"));
+            write(pointer, 3, &raw mut len).unwrap();
+            values("n", ptr::null_mut::<u8>(), 0, &raw mut len, &[]).unwrap();
+        }
+        assert_eq!((written, len), ([1, 2, 9], 0));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Group of weighted members.
 
-use crate::argument::{array, array_mut, handle, new_handle, optional_array, pairs, text};
+use crate::argument::{array, array_mut, handle, new_handle, optional_array, pairs, text, values};
 use crate::outcome::{Failure, Status, answer, refused, status};
-use anabranch_split::{Batch, Members, Parameters, Weights};
+use anabranch_split::{Batch, Members, Parameters, PlanError, Weights};
 use std::ffi::c_char;
 use std::sync::Arc;
 
@@ -102,15 +102,36 @@ pub unsafe extern "C" fn anabranch_group_update(
     status(|| {
         let group = handle("group", group)?;
         // SAFETY: the header says what these have to be.
+        let asked = unsafe { Asked::new(weights, up, members) }?;
+        Ok(group.0.update_with(|before| asked.members(before))?)
+    })
+}
+
+/// Members as an update asks for them: new weights, or those of before, and which members are up.
+pub(crate) struct Asked {
+    weights: Option<Weights>,
+    up: Vec<bool>,
+}
+
+impl Asked {
+    /// Reads what an update was given.
+    ///
+    /// # Safety
+    /// As [`optional_array`], of each.
+    pub(crate) unsafe fn new(weights: *const u64, up: *const u8, members: usize) -> Result<Self, Failure> {
+        // SAFETY: the caller's promise.
         let (weights, up) =
             unsafe { (optional_array("weights", weights, members)?, optional_array("up", up, members)?) };
-        let weights = weights.map(|weights| Weights::new(weights.to_vec())).transpose()?;
-        let up = up.map_or_else(|| vec![true; members], |up| up.iter().map(|&up| up != 0).collect());
-        group
-            .0
-            .update_with(|before| Members::new(weights.unwrap_or_else(|| before.weights().clone()), up))?;
-        Ok(())
-    })
+        Ok(Self {
+            weights: weights.map(|weights| Weights::new(weights.to_vec())).transpose()?,
+            up: up.map_or_else(|| vec![true; members], |up| up.iter().map(|&up| up != 0).collect()),
+        })
+    }
+
+    /// Members that come after those of before.
+    pub(crate) fn members(self, before: &Members) -> Result<Members, PlanError> {
+        Members::new(self.weights.unwrap_or_else(|| before.weights().clone()), self.up)
+    }
 }
 
 /// Number of members, those that are down included; 0 if there is no group.
@@ -144,7 +165,24 @@ pub unsafe extern "C" fn anabranch_group_shares(
     })
 }
 
-/// Frees a group, or nothing if it is NULL. Its readers go on with the plan as it is.
+/// Writes the length of the table by which the technique picks, and the member of each slot if `room` is enough for all
+/// (else ANABRANCH_STATUS_ROOM): a flow goes to members[key % len], `key` being the low 32 bits. The length is 0 where
+/// the technique computes, as "log-rendezvous" does, or remembers flows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_group_table(
+    group: Option<&Group>,
+    members: *mut u16,
+    room: usize,
+    len: *mut usize,
+) -> Status {
+    status(|| {
+        let table = handle("group", group)?.0.table().unwrap_or_default();
+        // SAFETY: the header says what these have to be.
+        unsafe { values("members", members, room, len, &table) }
+    })
+}
+
+/// Frees a group, or nothing if it is NULL. Its readers and connections go on with the plan as it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_group_free(group: Option<Box<Group>>) {
     let _ = answer(|| {

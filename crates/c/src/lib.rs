@@ -8,15 +8,24 @@
 #![allow(clippy::missing_safety_doc)]
 
 mod argument;
+mod bounded;
+mod draining;
 mod group;
 mod network;
 mod outcome;
 mod reader;
+mod slow_start;
+mod snapshot;
 
+pub use bounded::anabranch_group_pick_bounded;
+pub use draining::{
+    Connections, anabranch_connections_free, anabranch_connections_new, anabranch_connections_pick,
+    anabranch_connections_state_bytes, anabranch_group_drain, anabranch_group_undrain,
+};
 pub use group::{
     Group, NO_MEMBER, anabranch_group_copy, anabranch_group_free, anabranch_group_members,
     anabranch_group_new, anabranch_group_pick, anabranch_group_pick_batch, anabranch_group_shares,
-    anabranch_group_update,
+    anabranch_group_table, anabranch_group_update,
 };
 pub use network::{
     End, Message, NO_TIME, Network, anabranch_network_change, anabranch_network_done, anabranch_network_free,
@@ -27,3 +36,8 @@ pub use network::{
 };
 pub use outcome::{Status, anabranch_last_error, anabranch_version};
 pub use reader::{Reader, anabranch_reader_free, anabranch_reader_new, anabranch_reader_pick};
+pub use slow_start::{NO_AGE, SlowStart, anabranch_group_slow_start};
+pub use snapshot::{
+    Revision, anabranch_group_adopt, anabranch_group_delta, anabranch_group_restore,
+    anabranch_group_revision, anabranch_group_snapshot,
+};

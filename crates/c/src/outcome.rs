@@ -18,6 +18,8 @@ pub enum Status {
     Undecided = 2,
     /// A defect of the library. Free the handle, and report the message.
     Defect = 3,
+    /// Nothing was done but to write a length: give room for so many values, and call again.
+    Room = 4,
 }
 
 /// Reason why a call did not do its work.

@@ -47,16 +47,22 @@ pub(crate) fn pkg_config(arguments: &[&str]) -> Option<Vec<String>> {
     Some(text.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Compiles an example as its head says; nothing where there is no pkg-config. Statically, the archive stands in place
-/// of the library's name.
+/// Compiles an example as its head says; nothing where there is no pkg-config.
 pub(crate) fn compiled(example: &str, linked: Linked) -> Option<PathBuf> {
+    compiled_file(&Path::new(CRATE).join("examples").join(example).with_extension("c"), linked)
+}
+
+/// Compiles a program of one file; nothing where there is no pkg-config. Statically, the archive stands in place of the
+/// library's name.
+pub(crate) fn compiled_file(source: &Path, linked: Linked) -> Option<PathBuf> {
     let static_flag: &[&str] = if matches!(linked, Linked::Statically) { &["--static"] } else { &[] };
     let flags = pkg_config(&[static_flag, &["--cflags", "--libs"]].concat())?;
     let archive = prefix().join("lib/libanabranch.a").into_os_string().into_string().unwrap();
-    let program = prefix().join(format!("{example}-{linked:?}"));
+    let name = source.file_stem().unwrap().display();
+    let program = prefix().join(format!("{name}-{linked:?}"));
     let mut command = Command::new("cc");
     command.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread"]);
-    command.arg(Path::new(CRATE).join("examples").join(example).with_extension("c")).arg("-o").arg(&program);
+    command.arg(source).arg("-o").arg(&program);
     command.args(flags.into_iter().map(|flag| match linked {
         Linked::Statically if flag == "-lanabranch" => archive.clone(),
         _ => flag,

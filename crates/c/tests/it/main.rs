@@ -5,5 +5,7 @@
 mod header;
 mod installed;
 mod programs;
+mod proxy;
 mod refusals;
 mod threads;
+mod vectors;

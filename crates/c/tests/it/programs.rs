@@ -22,7 +22,7 @@ fn keys() -> Vec<u64> {
         .collect()
 }
 
-/// What `split.c` prints, by the library in Rust.
+/// Lines that `split.c` prints, by the library in Rust.
 fn split(technique: &str, settings: &[(&str, &str)]) -> Vec<String> {
     let weights = |n: usize| Weights::new(WEIGHTS[..n].to_vec()).unwrap();
     let all = Members::all_up(weights(4));
@@ -84,7 +84,7 @@ fn a_program_in_c_splits_as_the_library_does() {
     }
 }
 
-/// What `closed_loop.c` prints, by the network in Rust.
+/// Lines that `closed_loop.c` prints, by the network in Rust.
 fn closed_loop(file: &Path, settings: &[(&str, &str)]) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap();
     let settings = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect::<Vec<_>>();

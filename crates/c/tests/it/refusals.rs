@@ -112,6 +112,81 @@ fn picks_and_updates_that_cannot_be() {
 }
 
 #[test]
+fn states_that_cannot_be() {
+    let (group, counted) = (group(c"min-move"), group(c"wrr"));
+    let (mut bytes, mut len) = ([0_u8; 8], 77);
+    let (mut revision, mut made) = (Revision { updates: 7, digest_high: 8, digest_low: 9 }, null_mut());
+    let (before, out, length) = (revision, bytes.as_mut_ptr(), &raw mut len);
+    // SAFETY: arrays of those lengths, or what is refused before it is read.
+    unsafe {
+        refused(anabranch_group_snapshot(None, out, 8, length), "group: NULL; ");
+        refused(anabranch_group_snapshot(Some(&group), out, 8, null_mut()), "len: NULL; ");
+        refused(anabranch_group_snapshot(Some(&group), null_mut(), 8, length), "bytes: NULL; ");
+        refused(anabranch_group_snapshot(Some(&counted), out, 8, length), "snapshot: wrr remembers flows");
+        assert_eq!(len, 77);
+        assert_eq!(anabranch_group_snapshot(Some(&group), out, 8, length), Status::Room);
+        assert!(last().starts_with("bytes: room for 8 values of "), "{}", last());
+        assert!(len > 131_072, "two tables of 65536 slots");
+        assert_eq!(anabranch_group_table(Some(&group), null_mut(), 0, length), Status::Room);
+        assert_eq!(len, 65_536);
+        assert_eq!(anabranch_group_table(Some(&counted), null_mut(), 0, length), Status::Ok);
+        assert_eq!(len, 0);
+        refused(anabranch_group_table(None, null_mut(), 0, length), "group: NULL; ");
+        refused(anabranch_group_revision(Some(&group), null_mut()), "revision: NULL; ");
+        refused(anabranch_group_revision(Some(&counted), &raw mut revision), "revision: wrr remembers");
+        assert_eq!(revision, before);
+        refused(anabranch_group_delta(Some(&group), None, out, 8, length), "base: NULL; ");
+        refused(anabranch_group_delta(Some(&group), Some(&counted), out, 8, length), "delta: wrr remembers");
+        refused(anabranch_group_restore(null(), 8, &raw mut made), "bytes: NULL; ");
+        refused(anabranch_group_restore(out, 8, &raw mut made), "snapshot: does not begin with ");
+        refused(anabranch_group_restore(out, 8, null_mut()), "group: NULL; ");
+        refused(anabranch_group_adopt(Some(&group), out, 8), "snapshot: does not begin with ");
+        refused(anabranch_group_adopt(Some(&group), null(), 0), "snapshot: does not begin with ");
+        refused(anabranch_group_adopt(None, out, 8), "group: NULL; ");
+    }
+    assert!(made.is_null());
+    assert_eq!(bytes, [0; 8]);
+}
+
+#[test]
+fn drains_starts_and_bounds_that_cannot_be() {
+    let (group, counted) = (group(c"min-move"), group(c"wrr"));
+    let (mut connections, mut member) = (null_mut(), 77);
+    let (ages, loads, out) = ([NO_AGE, 5, NO_AGE], [1_u64, 2, 3], &raw mut member);
+    refused(anabranch_group_drain(None, 1, 0, 1), "group: NULL; ");
+    refused(anabranch_group_drain(Some(&group), 3, 0, 1), "drain: no path 4; ");
+    refused(anabranch_group_drain(Some(&group), 1, 5, 5), "until_ns: 5 is not after now, 5; ");
+    refused(anabranch_group_drain(Some(&counted), 1, 0, 1), "drain: wrr remembers flows");
+    refused(anabranch_group_undrain(Some(&group), 1), "undrain: path 2 does not drain; ");
+    assert_eq!(anabranch_connections_pick(None, 1, true, 0), NO_MEMBER);
+    assert!(last().starts_with("connections: NULL; "), "{}", last());
+    assert_eq!(anabranch_connections_state_bytes(None), 0);
+    anabranch_connections_free(None);
+    let rule = SlowStart { window_ns: 60, aggression: 1.0, min_percent: 10.0 };
+    // SAFETY: arrays of those lengths, or what is refused before it is read.
+    unsafe {
+        refused(anabranch_connections_new(None, &raw mut connections), "group: NULL; ");
+        refused(anabranch_connections_new(Some(&group), null_mut()), "connections: NULL; ");
+        let start = |rule, ages, n| anabranch_group_slow_start(Some(&group), rule, ages, null(), null(), n);
+        refused(start(rule, null(), 3), "ages_ns: NULL; ");
+        refused(start(rule, ages.as_ptr(), 2), "up: 2 flags for 3 paths; ");
+        refused(
+            start(SlowStart { window_ns: 0, ..rule }, ages.as_ptr(), 3),
+            "window: 0 makes no slow start; ",
+        );
+        refused(anabranch_group_slow_start(None, rule, ages.as_ptr(), null(), null(), 3), "group: NULL; ");
+        let bound = |loads, n, eps, out| anabranch_group_pick_bounded(Some(&group), 1, loads, n, eps, out);
+        refused(bound(null(), 3, 0.1, out), "loads: NULL; ");
+        refused(bound(loads.as_ptr(), 2, 0.1, out), "loads: 2 for 3 paths; ");
+        refused(bound(loads.as_ptr(), 3, f64::NAN, out), "eps: NaN is no bound; ");
+        refused(bound(loads.as_ptr(), 3, 0.1, null_mut()), "member: NULL; ");
+        refused(anabranch_group_pick_bounded(None, 1, loads.as_ptr(), 3, 0.1, out), "group: NULL; ");
+    }
+    assert!(connections.is_null());
+    assert_eq!(member, 77);
+}
+
+#[test]
 fn a_network_that_cannot_be() {
     let mut made = null_mut();
     let out = &raw mut made;

@@ -1,9 +1,9 @@
 //! Maglev: members take turns to claim the next free entry of their own permutation of the table.
 //!
 //! Eisenbud et al., "Maglev: a fast and reliable software network load balancer" (NSDI 2016), section 3.4. The paper
-//! leaves weights open; the turns here are those of Envoy's load balancer: a member of weight `w` skips rounds so that
-//! after `r` of them it has had `ceil(r w / w_max)` turns, which gives every positive weight its first turn in the
-//! first round.
+//! leaves weights open; the turns here are those of Envoy's load balancer (`maglev_lb.cc`): a member of weight `w` skips
+//! rounds so that after `r` of them it has had `min(r, floor(r w / w_max) + 1)` turns, which gives every positive weight
+//! its first turn in the first round.
 
 use std::vec;
 use std::vec::Vec;

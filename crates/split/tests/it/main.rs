@@ -10,3 +10,4 @@ mod snapshots;
 mod stateful;
 mod tables;
 mod threads;
+mod vectors;

@@ -1,0 +1,3 @@
+module anabranch
+
+go 1.19
