@@ -49,10 +49,6 @@ EXCUSED = {
     ("python/anabranch/split/tolerance/counters.py", "sys.stdin.buffer.read()"): "a filter: its input ends it",
     ("python/anabranch/deploy/confirm/revert.py", "pickle.load(sys.stdin.buffer)"): "`apply` gives it, or ends",
     ("python/anabranch/deploy/confirm/revert.py", "sys.stdin.buffer.read()"): "ends with `apply`",
-    (
-        "python/anabranch/deploy/targets/ebpf/follow.py",
-        "waiting.poll()",
-    ): "a server: it follows links until it is ended",
 }
 # Functions, and the number of arguments by position that has the limit among them; `timeout=` is one always.
 FUNCTIONS = {

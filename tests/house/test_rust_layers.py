@@ -13,7 +13,7 @@ CRATES = sorted(path.parent.parent for path in [*ROOT.glob("crates/*/src/lib.rs"
 
 CIRCLES: dict[str, dict[str, set[frozenset[str]]]] = {
     # A hook takes the frame that was read through it, to send it on: one interface in two files.
-    "ebpf": {"": {frozenset({"frame", "hook", "mark"})}},
+    "ebpf": {"": {frozenset({"frame", "hook", "mark", "route"})}},
     # Settings hold a load balancer, and a load balancer simulates a task, which has settings. Tables are among the load
     # balancers that settings choose from.
     "balancers": {"": {frozenset({"choice", "descriptor", "load_balancer", "tables", "task"})}},

@@ -77,7 +77,7 @@ def observe(
                 raise
             broken = error
         if devices is None:
-            devices, silent = ways_now(plan)
+            devices, silent = devices_and_silent_hops(plan)
         yield Observed(folder, current, devices, silent, broken)
 
 
@@ -87,7 +87,7 @@ def devices_now() -> dict[str, Device]:
         return {device.name: device for device in kernel.devices(connection)}
 
 
-def ways_now(plan: EbpfPlan) -> tuple[dict[str, Device], frozenset[Hop]]:
+def devices_and_silent_hops(plan: EbpfPlan) -> tuple[dict[str, Device], frozenset[Hop]]:
     """All devices of the namespace by name, and the plan's routed ways whose gateway does not answer."""
     devices, hops = devices_now(), plan.hops
     if not hops:

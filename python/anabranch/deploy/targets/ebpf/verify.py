@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from anabranch.deploy.targets.ebpf import datapath
 from anabranch.deploy.targets.ebpf.desired import Desired, desired
-from anabranch.deploy.targets.ebpf.observe import Observed, ways_now
+from anabranch.deploy.targets.ebpf.observe import Observed, devices_and_silent_hops
 from anabranch.deploy.targets.ebpf.plan_file import EbpfPlan
 from anabranch.deploy.targets.plan.verification import Measured
 
@@ -38,7 +38,7 @@ def verify(
         for name, *both in zip(names, started, ended, strict=True)
     }
     now = datapath.described(opened.datapath)
-    devices, silent = ways_now(plan)
+    devices, silent = devices_and_silent_hops(plan)
     steady = now == opened.state and desired(plan, devices, now, silent).kernel_groups == aimed.kernel_groups
     groups = []
     for one in aimed.groups:
