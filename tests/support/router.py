@@ -77,6 +77,31 @@ class Left:
     """The rest, from the EtherType on. What the router says itself has neither number nor checksum: each differs."""
 
 
+def resolved(frame: bytes, way: str) -> tuple[list[bytes], list[bytes]]:
+    """Sends a frame whose gateway is not known, and answers when the router asks for it.
+
+    Returns:
+        What the router sends by the way before the answer, and after it.
+
+    """
+    before: list[bytes] = []
+    after: list[bytes] = []
+    answer = device_address(way) + neighbour(way) + struct.pack("!HHHBBH", 0x0806, 1, 0x0800, 6, 4, 2)
+    answer += neighbour(way) + ip_address(gateway(way)).packed
+    answer += device_address(way) + ip_address(gateway(way)[:-1] + "1").packed
+    with receiver(f"p{way}") as ear, sender("pin") as out, sender(f"p{way}") as peer:
+        out.send(frame)
+        deadline = time.monotonic() + PATIENCE_S
+        while not any(one[12:14] == b"\x08\x06" for one in before) and time.monotonic() < deadline:
+            before += drained(ear)
+            time.sleep(0.0005)
+        peer.send(answer)
+        while not any(one[12:14] == b"\x08\0" for one in after) and time.monotonic() < deadline:
+            after += drained(ear)
+            time.sleep(0.0005)
+    return before, after
+
+
 def sent(frames: Sequence[bytes], sentinel: bytes) -> list[list[Left]]:
     """What leaves for each frame. `sentinel` is sent behind each, and ends with `SENTINEL`; it is left out."""
     everything: list[list[Left]] = []

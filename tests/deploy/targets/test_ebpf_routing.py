@@ -176,6 +176,20 @@ def test_ipv4_goes_to_a_neighbour_of_ipv6(tmp_path: Path) -> None:
 
 
 @with_own_datapaths
+def test_a_packet_waits_until_its_gateway_has_answered(tmp_path: Path) -> None:
+    router.set_up()
+    to = router.device_address("in")
+    applied(tmp_path, PLAN.replace("weights = [3, 1]", "weights = [1, 0]"))
+    ip("neigh", "del", gateway("e2"), "dev", "e2")
+    packet = v4("10.1.0.9", udp(b"a packet that waits for its neighbour"))
+    before, after = router.resolved(ethernet(packet, to), "e2")
+    # An ARP request for the gateway, and then the packet, which has come a hop further.
+    assert {one[12:14] for one in before} == {b"\x08\x06"}
+    (passed,) = [one for one in after if one[12:14] == b"\x08\0"]
+    assert (passed[:6], passed[14 + 8], passed[14 + 12 :]) == (neighbour("e2"), 63, packet[12:])
+
+
+@with_own_datapaths
 def test_a_silent_gateway_is_masked_and_named(tmp_path: Path) -> None:
     router.set_up()
     to = router.device_address("in")
