@@ -42,14 +42,14 @@ fn store(members: __m256i) -> [u16; LANES] {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn every(value: u32) -> __m256i {
+pub(super) fn every(value: u32) -> __m256i {
     _mm256_set1_epi32(value as i32)
 }
 
 /// Finalises eight hashes; see [`super::mix::finalise`].
 #[inline]
 #[target_feature(enable = "avx2")]
-fn finalise(mut h: __m256i) -> __m256i {
+pub(super) fn finalise(mut h: __m256i) -> __m256i {
     h = _mm256_xor_si256(h, _mm256_srli_epi32::<16>(h));
     h = _mm256_mullo_epi32(h, every(0x85eb_ca6b));
     h = _mm256_xor_si256(h, _mm256_srli_epi32::<13>(h));
@@ -114,7 +114,7 @@ pub(super) fn score16(plan: &[score16::Bucket], flows: &[u64; LANES]) -> [u16; L
 /// mantissa read as one number are `log2` up to a smooth bump, which a polynomial removes.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn approximate_neg_log2(hash: __m256i) -> __m256 {
+pub(super) fn approximate_neg_log2(hash: __m256i) -> __m256 {
     // Halved, because AVX2 converts signed integers only; odd, because zero has no logarithm.
     let half = _mm256_or_si256(_mm256_srli_epi32::<1>(hash), every(1));
     let bits = _mm256_castps_si256(_mm256_cvtepi32_ps(half));

@@ -1,30 +1,34 @@
 //! Batches of score-based picks. On x86-64 sixteen or eight flows are picked side by side, with the widest vectors of
-//! the processor; elsewhere the single pick runs in a loop. All give the same picks, bit for bit.
+//! the processor, and those that are left have their members side by side; elsewhere the single pick runs in a loop. All
+//! give the same picks, bit for bit.
 
 use super::{Rendezvous, Score, Score16, each, rendezvous, score, score16};
 #[cfg(target_arch = "x86_64")]
-use super::{avx2, avx512};
+use super::{abreast, avx2, avx512};
 use crate::Still;
 
 /// Makes a batch of `$scheme`: blocks by `$kernel` of the widest instruction set that there is, the remaining flows one
 /// by one.
 macro_rules! batch {
-    ($(#[$doc:meta])* $name:ident, $scheme:ty, $plan:ty, $kernel:ident) => {
+    ($(#[$doc:meta])* $name:ident, $scheme:ty, $plan:ty, $kernel:ident, $rest:ident) => {
         $(#[$doc])*
         pub fn $name(plan: &$plan, flows: &[u64], out: &mut [u16]) {
             #[cfg(target_arch = "x86_64")]
             {
+                if flows.len() < avx2::LANES {
+                    return $rest(plan, flows, out);
+                }
                 if avx512::available() {
-                    return batch!(@blocks avx512, "avx512f", $scheme, $plan, $kernel, plan, flows, out);
+                    return batch!(@blocks avx512, "avx512f", $plan, $kernel, $rest, plan, flows, out);
                 }
                 if avx2::available() {
-                    return batch!(@blocks avx2, "avx2,fma", $scheme, $plan, $kernel, plan, flows, out);
+                    return batch!(@blocks avx2, "avx2,fma", $plan, $kernel, $rest, plan, flows, out);
                 }
             }
             each::<$scheme, _>(plan, &mut (), &mut Still, flows, out);
         }
     };
-    (@blocks $set:ident, $features:literal, $scheme:ty, $plan:ty, $kernel:ident, $group:ident, $flows:ident, $out:ident) => {{
+    (@blocks $set:ident, $features:literal, $plan:ty, $kernel:ident, $rest:ident, $group:ident, $flows:ident, $out:ident) => {{
         // The loop stands inside the function that enables the instructions, so that the kernel inlines.
         #[target_feature(enable = $features)]
         fn blocks(plan: &$plan, flows: &[[u64; $set::LANES]], out: &mut [[u16; $set::LANES]]) {
@@ -39,23 +43,60 @@ macro_rules! batch {
         unsafe {
             blocks($group, flow_blocks, out_blocks);
         }
-        each::<$scheme, _>($group, &mut (), &mut Still, flow_rest, out_rest);
+        $rest($group, flow_rest, out_rest);
     }};
+}
+
+/// Fewest members that are worth a look side by side.
+#[cfg(target_arch = "x86_64")]
+const ABREAST: usize = 4;
+
+/// Makes the picks that are left one by one, of a processor with AVX2 and FMA, members side by side.
+macro_rules! abreast {
+    ($name:ident, $scheme:ty, $plan:ty, $kernel:ident) => {
+        #[cfg(target_arch = "x86_64")]
+        #[inline]
+        fn $name(plan: &$plan, flows: &[u64], out: &mut [u16]) {
+            #[target_feature(enable = "avx2,fma")]
+            fn picks(plan: &$plan, flows: &[u64], out: &mut [u16]) {
+                for (&flow, out) in flows.iter().zip(out) {
+                    *out = abreast::$kernel(plan, flow);
+                }
+            }
+            if plan.len() < ABREAST || !avx2::available() {
+                return each::<$scheme, _>(plan, &mut (), &mut Still, flows, out);
+            }
+            // SAFETY: the features that `picks` enables were found on this machine.
+            #[allow(unsafe_code)]
+            unsafe {
+                picks(plan, flows, out);
+            }
+        }
+    };
+}
+
+abreast!(scores_abreast, Score, [score::Entry], score);
+abreast!(rendezvous_abreast, Rendezvous, [rendezvous::Entry], rendezvous);
+
+/// Makes the picks that are left one by one.
+#[cfg(target_arch = "x86_64")]
+fn each16(plan: &[score16::Bucket], flows: &[u64], out: &mut [u16]) {
+    each::<Score16, _>(plan, &mut (), &mut Still, flows, out);
 }
 
 batch! {
     /// Picks by [`Score`] for one packet of each flow.
-    score_batch, Score, [score::Entry], score
+    score_batch, Score, [score::Entry], score, scores_abreast
 }
 
 batch! {
     /// Picks by [`Score16`] for one packet of each flow.
-    score16_batch, Score16, [score16::Bucket], score16
+    score16_batch, Score16, [score16::Bucket], score16, each16
 }
 
 batch! {
     /// Picks by [`Rendezvous`] for one packet of each flow: the same picks as [`rendezvous_portable`].
-    rendezvous_batch, Rendezvous, [rendezvous::Entry], rendezvous
+    rendezvous_batch, Rendezvous, [rendezvous::Entry], rendezvous, rendezvous_abreast
 }
 
 /// Picks by [`Rendezvous`] for one packet of each flow, in integers alone.
@@ -116,6 +157,8 @@ mod tests {
             score_batch(&plan, &flows, &mut lanes);
             each::<Score, _>(&plan[..], &mut (), &mut Still, &flows, &mut single);
             prop_assert_eq!(&lanes, &single);
+            scores_abreast(&plan, &flows, &mut lanes);
+            prop_assert_eq!(&lanes, &single);
             assert_sets!(score, plan, flows, single);
         }
 
@@ -143,7 +186,41 @@ mod tests {
             rendezvous_batch(&plan, &flows, &mut lanes);
             rendezvous_portable(&plan, &flows, &mut single);
             prop_assert_eq!(&lanes, &single);
+            rendezvous_abreast(&plan, &flows, &mut lanes);
+            prop_assert_eq!(&lanes, &single);
             assert_sets!(rendezvous, plan, flows, single);
+        }
+    }
+
+    /// Inverse of [`mix::finalise`].
+    fn hash_of(value: u32) -> u32 {
+        let mut hash = value ^ value >> 16;
+        hash = hash.wrapping_mul(0x7ed1_b41d);
+        hash ^= hash >> 13 ^ hash >> 26;
+        hash = hash.wrapping_mul(0xa5cb_9243);
+        hash ^ hash >> 16
+    }
+
+    /// Values so small that single precision loses their last bit, which decides here, and two members whose scores it
+    /// does not tell apart, of which the later wins.
+    #[test]
+    fn what_single_precision_cannot_decide_the_integer_pick_does() {
+        let faint = (reciprocals(&[100, 97, 1, 1]).unwrap(), [0, 1, 1 << 31, 1 << 31]);
+        let mut near = (reciprocals(&[100, 100, 1, 1]).unwrap(), [1 << 30, 1 << 30, 1 << 31, 1 << 31]);
+        near.0[0].reciprocal += 1;
+        for (mut plan, values) in [faint, near] {
+            for (entry, value) in plan.iter_mut().zip(values) {
+                assert_eq!(mix::finalise(hash_of(value)), value);
+                entry.salt = hash_of(value);
+            }
+            let (flows, mut lanes, mut single) = ([0; 35], [9; 35], [8; 35]);
+            rendezvous_portable(&plan, &flows, &mut single);
+            assert_eq!(single, [1; 35]);
+            rendezvous_batch(&plan, &flows, &mut lanes);
+            assert_eq!(lanes, single);
+            #[cfg(target_arch = "x86_64")]
+            rendezvous_abreast(&plan, &flows, &mut lanes);
+            assert_eq!(lanes, single, "members side by side");
         }
     }
 
@@ -159,6 +236,9 @@ mod tests {
             rendezvous_batch(&plan, &flows, &mut lanes);
             rendezvous_portable(&plan, &flows, &mut single);
             assert!(lanes == single, "weights {weights:?}");
+            #[cfg(target_arch = "x86_64")]
+            rendezvous_abreast(&plan, &flows, &mut lanes);
+            assert!(lanes == single, "weights {weights:?}, members side by side");
         }
     }
 }

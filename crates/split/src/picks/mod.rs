@@ -2,6 +2,8 @@
 
 use crate::Env;
 
+#[cfg(all(feature = "plan", target_arch = "x86_64"))]
+mod abreast;
 pub mod acknowledgement;
 pub mod alias;
 #[cfg(all(feature = "plan", target_arch = "x86_64"))]
