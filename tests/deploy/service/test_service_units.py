@@ -147,11 +147,14 @@ def test_a_follower_of_routes_has_one_right(booted: Machine) -> None:
 def test_a_follower_of_a_datapath_has_three_rights_and_waits_for_its_device(booted: Machine) -> None:
     plan = booted.folder / "datapath.toml"
     plan.write_text(DATAPATH.replace("NAME", "late"))
-    command = ["apply", str(plan), "--target", "ebpf", "--follow"]
+    state = booted.folder / "state" / "tables.json"
+    state.parent.mkdir()
+    command = ["apply", str(plan), "--target", "ebpf", "--follow", "--state", str(state)]
     name = booted.installed(*command)
     judged(booted, name)
     booted.enabled(name)
     assert "late: no such device" in booted.log(name)
+    assert [*json.loads(state.read_text())["tables"]] == ["a"]
     booted.run("ip", "link", "add", "late", "up", "type", "veth", "peer", "plate")
     wait(lambda: "+ attached to late ingress" in booted.log(name), lambda: booted.log(name))
     three = {"CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON"}

@@ -113,9 +113,10 @@ def service(given: Mapping[str, Any]) -> Service:
         raise AnabranchError(f"{others[0].replace('_', '-')}: not for a service; leave it out")
     # An option that may be repeated has no list yet.
     own = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
-    chosen.read(plan, TargetOptions(REACH, own).of(chosen.name))
+    options = TargetOptions(REACH, own).of(chosen.name)
+    chosen.read(plan, options)
     title = f"anabranch: {chosen.descriptor.title} at the plan {plan}"
-    return Service(title, f"anabranch-apply-{Path(plan).stem}", chosen.descriptor.needs, (plan,))
+    return Service(title, f"anabranch-apply-{Path(plan).stem}", chosen.needs(options), (plan,))
 
 
 def _seconds(text: str) -> float:

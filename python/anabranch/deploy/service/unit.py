@@ -136,7 +136,7 @@ def _walls(needs: Needs, own: Iterable[str], files: Iterable[str]) -> list[str]:
     return [
         "ProtectSystem=strict",
         *(f"{'BindPaths' if _any_below([path], SHORT_LIVED) else 'ReadWritePaths'}={_path(path)}" for path in writes),
-        f"ProtectHome={'read-only' if _any_below(seen, HOMES) else 'yes'}",
+        f"ProtectHome={'read-only' if _any_below([*seen, *writes], HOMES) else 'yes'}",
         "PrivateTmp=yes",
         *(f"BindReadOnlyPaths={_path(path)}" for path in seen if _any_below([path], SHORT_LIVED)),
         "PrivateDevices=yes",

@@ -101,6 +101,11 @@ class Target(ABC, Generic[PlanT, ObservedT, DesiredT]):
         """The word after `--target`."""
         return self.descriptor.name
 
+    def needs(self, options: Any) -> Needs:
+        """What `apply --follow` with the target's own options takes of the machine, beside reading the plan."""
+        del options
+        return self.descriptor.needs
+
     def forecast(self, group: Group, options: Any, bound_pct: float | None, *, strict: bool) -> Forecast:
         """Every recipe to install a group on this target, and the split of each (`predict.py`).
 

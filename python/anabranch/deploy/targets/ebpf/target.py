@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from anabranch.deploy.service.needs import Needs
 from anabranch.deploy.targets.ebpf import (
     change,
     desired,
@@ -44,6 +46,11 @@ class Ebpf(Target[EbpfPlan, Observed, Desired]):
         needs=replace(NEEDS, realtime=True),
         stale=leftovers.remove_stale,
     )
+
+    def needs(self, options: Options) -> Needs:
+        """Those of datapaths, and the folder of the file that keeps tables."""
+        folder = Needs(writes=frozenset({str(Path(options.state).parent)})) if options.state else Needs()
+        return self.descriptor.needs | folder
 
     def forecast(self, group: Group, options: None, bound_pct: float | None, *, strict: bool) -> Forecast:
         """Programs of load balancers, whose shares are their own."""
