@@ -4,7 +4,9 @@ use crate::body::Body;
 use crate::capacity::Capacity;
 use crate::error::KernelError;
 use crate::group::Group;
-use crate::layout::{Counter, Counters, Destination, GENERATION, GENERATIONS, MEMBERS, plan_number};
+use crate::layout::{
+    Counter, Counters, Destination, GENERATION, GENERATIONS, Gateways, MEMBERS, plan_number,
+};
 use crate::maps::{Plain, Plans, summed};
 use crate::object::Object;
 use crate::trial::Packet;
@@ -78,6 +80,12 @@ impl Program {
         let next = (now.get(&0, 0).map_err(KernelError::of("eBPF generation"))? + 1) % GENERATIONS;
         for (number, (group, body)) in (0..).zip(groups) {
             self.plans.set(plan_number(next, number), group.head(), body)?;
+        }
+        let mut gateways: Array<&mut MapData, Plain<Gateways>> = self.map_mut("GATEWAYS")?;
+        for (number, (group, _)) in (0..).zip(groups) {
+            gateways
+                .set(plan_number(next, number), Plain(group.gateways()), 0)
+                .map_err(KernelError::of("eBPF gateways"))?;
         }
         let failed = |error| KernelError::of("eBPF routes")(error);
         let mut routes: LpmTrie<&mut MapData, Plain<Destination>, u32> = self.map_mut("ROUTES")?;

@@ -165,6 +165,21 @@ def test_new_weights_move_the_fewest_and_counters_have_what_was_routed(tmp_path:
 
 
 @with_own_datapaths
+def test_every_scheme_that_redirects_routes(tmp_path: Path) -> None:
+    router.set_up()
+    to = router.device_address("in")
+    sentinel = ethernet(v4("10.1.0.9", udp(SENTINEL)), to)
+    frames = [ethernet(v4("10.1.0.9", udp(source_port=1000 + n)), to) for n in range(60)]
+    for scheme in ("valo", "log-rendezvous", "scoring", "letflow", "weighted-presto", "weighted-spray", "dbb", "spray"):
+        # Sentinels take turns too: of three turns, packets and sentinels have all.
+        weights = "" if scheme in ("letflow", "spray") else "weights = [2, 1]\n"
+        applied(tmp_path, f'scheme = "{scheme}"\n' + PLAN.replace("weights = [3, 1]\n", weights))
+        left = [one for (one,) in router.sent(frames, sentinel)]
+        assert {one.by for one in left} == {"e2", "e3"}, scheme
+        assert all(one.to == neighbour(one.by) for one in left), scheme
+
+
+@with_own_datapaths
 def test_ipv4_goes_to_a_neighbour_of_ipv6(tmp_path: Path) -> None:
     router.set_up()
     to = router.device_address("in")

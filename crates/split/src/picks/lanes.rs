@@ -157,6 +157,7 @@ mod tests {
             score_batch(&plan, &flows, &mut lanes);
             each::<Score, _>(&plan[..], &mut (), &mut Still, &flows, &mut single);
             prop_assert_eq!(&lanes, &single);
+            #[cfg(target_arch = "x86_64")]
             scores_abreast(&plan, &flows, &mut lanes);
             prop_assert_eq!(&lanes, &single);
             assert_sets!(score, plan, flows, single);
@@ -186,6 +187,7 @@ mod tests {
             rendezvous_batch(&plan, &flows, &mut lanes);
             rendezvous_portable(&plan, &flows, &mut single);
             prop_assert_eq!(&lanes, &single);
+            #[cfg(target_arch = "x86_64")]
             rendezvous_abreast(&plan, &flows, &mut lanes);
             prop_assert_eq!(&lanes, &single);
             assert_sets!(rendezvous, plan, flows, single);
