@@ -130,10 +130,10 @@ class CabledFabric:
         self.panel.patch(CABLES)
         self.panel.start()
 
-    def text(self, settings: str = "", swapped: bool = False) -> str:
+    def text(self, settings: str = "", swapped: bool = False, weights: str = "capacity") -> str:
         """The fabric file; `swapped`: the file has the spines of `leaf0` the other way round."""
         lines = ['[fabric]\nkind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 1']
-        lines += ['[policy]\nweights = "capacity"\nowner = 3', '[listen]\nhttp = "127.0.0.1:0"', settings]
+        lines += [f'[policy]\nweights = "{weights}"\nowner = 3', '[listen]\nhttp = "127.0.0.1:0"', settings]
         if "[wiring]" not in settings:
             lines.append(f'[wiring]\ninterval = "{INTERVAL}"')
         for number, (leaf, (to0, to1, host)) in enumerate(LEAVES.items()):
@@ -148,9 +148,9 @@ class CabledFabric:
             lines.append(f'[switch.{spine}]\nports = {{ leaf0 = "{to0}", leaf1 = "{to1}" }}\n{self._keys(spine)}')
         return "\n".join(lines)
 
-    def file(self, settings: str = "", swapped: bool = False) -> FabricFile:
+    def file(self, settings: str = "", swapped: bool = False, weights: str = "capacity") -> FabricFile:
         """The same, read."""
-        return file.parse(self.text(settings, swapped), "fabric.toml")
+        return file.parse(self.text(settings, swapped, weights), "fabric.toml")
 
     def _keys(self, switch: str) -> str:
         if self.targets[switch] == "ovs":

@@ -77,12 +77,12 @@ def pairs(*names: str) -> None:
         subprocess.run(["ethtool", "-K", f"p{name}", "gro", "on"], check=True, capture_output=True)
 
 
-def frame(source_port: int, destination: str = "10.2.0.9", payload: bytes = b"") -> bytes:
-    """An Ethernet frame with a UDP datagram; the port tells connections apart."""
+def frame(source_port: int, destination: str = "10.2.0.9", payload: bytes = b"", dscp: int = 0) -> bytes:
+    """An Ethernet frame with a UDP datagram; the port tells connections apart. IPv6 frames have no `dscp`."""
     to = ip_address(destination)
     datagram = struct.pack("!HHHH", source_port, 4791, 8 + len(payload), 0) + payload
     if to.version == 4:
-        header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(datagram), 0, 0, 64, UDP, 0)
+        header = struct.pack("!BBHHHBBH", 0x45, dscp << 2, 20 + len(datagram), 0, 0, 64, UDP, 0)
         header += ip_address("10.1.0.1").packed + to.packed
         folded = sum(struct.unpack("!10H", header))
         folded = (folded & 0xFFFF) + (folded >> 16)

@@ -300,6 +300,40 @@ def test_weights_follow_cables_as_they_are(tmp_path: Path, leaves: str, spines: 
         asyncio.run(run(fabric))
 
 
+@with_own_datapaths
+def test_slices_follow_cables_as_they_are(tmp_path: Path) -> None:
+    """Wino's label 1 is the path by `spine0`, label 2 the one by `spine1`, wherever their cables are."""
+    sent = {label: frame(4000 + label, "10.1.1.1", dscp=label) for label in (1, 2)}
+
+    def leaves_by(fabric: CabledFabric, ports: dict[int, str]) -> None:
+        """Waits until each label goes by its port to the host; sends again, as caches may be older than rules."""
+        fabric.panel.frames.clear()
+
+        def all_seen() -> bool:
+            here = list(fabric.panel.frames)
+            missing = [data for label, data in sent.items() if not {(ports[label], data), ("bh", data)} <= set(here)]
+            for data in missing:
+                fabric.panel.say("ah", data)
+            return not missing
+
+        wait(all_seen, lambda: f"labels do not go by {ports}")
+
+    async def run(fabric: CabledFabric) -> None:
+        fabric.panel.patch(SWAPPED)
+        async with Running(fabric.file(weights="wino")) as running:
+            await running.until(lambda found: len(texts(found)) == 4 and is_steady(found))
+            await asyncio.to_thread(leaves_by, fabric, {1: "a0", 2: "a1"})
+        async with Running(fabric.file(weights="wino"), as_wired=True) as running:
+            await running.until(lambda found: found.events["rewired"] > 0 and is_steady(found))
+            await asyncio.to_thread(leaves_by, fabric, {1: "a1", 2: "a0"})
+            fabric.panel.patch(CABLES)
+            await running.converged()
+            await asyncio.to_thread(leaves_by, fabric, {1: "a0", 2: "a1"})
+
+    with cabled_fabric(tmp_path, "ovs", "ovs") as fabric:
+        asyncio.run(run(fabric))
+
+
 def is_steady(snapshot: Snapshot) -> bool:
     return snapshot.plans > 0 and all(one.connected and not one.differences for one in snapshot.switches)
 
