@@ -45,6 +45,8 @@ class RoutedFabric:
     """Links between a leaf and a spine; the second is called `leaf0-spine0-1`."""
     bare: Sequence[str] = ()
     """Switches without addresses, which are of another kind: they pass frames on as they are."""
+    datapath: str = "linux"
+    """What the switches are that have addresses."""
     settings: str = '[measure]\naudit = "10 min"\n[damping]\nuse = false\n'
     """Further tables of the file."""
     reached: dict[str, str] = field(default_factory=dict)
@@ -183,7 +185,7 @@ class RoutedFabric:
         reached = self.reached.get(switch, f'namespace = "{self.namespace(switch)}"')
         lines = [f"[switch.{switch}]", f"ports = {_inline(ports)}", reached]
         if switch not in self.bare:
-            lines += ['datapath = "linux"', f"gateways = {_inline(gateways)}"]
+            lines += [f'datapath = "{self.datapath}"', f"gateways = {_inline(gateways)}"]
         return "\n".join(lines)
 
     def text(self, policy: str = 'weights = "capacity"', more: dict[str, str] | None = None) -> str:
@@ -288,10 +290,10 @@ def _inline(table: dict[str, list[str]]) -> str:
 @contextmanager
 @brings("root")
 def routed_fabric(
-    leaves: int = 2, spines: int = 2, parallel: int = 1, bare: Sequence[str] = ()
+    leaves: int = 2, spines: int = 2, parallel: int = 1, bare: Sequence[str] = (), datapath: str = "linux"
 ) -> Iterator[RoutedFabric]:
     """A started one."""
-    fabric = RoutedFabric(leaves, spines, parallel, bare)
+    fabric = RoutedFabric(leaves, spines, parallel, bare, datapath)
     try:
         fabric.start()
         yield fabric

@@ -25,12 +25,12 @@ class Announcements:
     """Announcements of the network namespace of the thread that makes it, sifted for what one follower cares about.
 
     Args:
-        protocol: maker of the routes and nexthops that count (rtnetlink's numbers).
+        protocol: maker of the routes and nexthops that count (rtnetlink's numbers); `None`: none count.
         gateways: neighbours that count.
 
     """
 
-    def __init__(self, protocol: int, gateways: frozenset[Address]) -> None:
+    def __init__(self, protocol: int | None, gateways: frozenset[Address]) -> None:
         self._protocol, self._gateways = protocol, gateways
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import socket
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,13 +168,19 @@ def refuse_unforwarded(plan: EbpfPlan, devices: Mapping[str, Device]) -> None:
     """
     routing = [one for one in plan.groups if one.output == ROUTE]
     versions = {version for one in routing for version in {prefix.version for prefix in one.prefixes} or {4, 6}}
-    for name in plan.devices:
+    for problem in unforwarded([name for name in plan.devices if name in devices], versions):
+        raise AnabranchError(f"{plan.file}: switch.dev: {problem}")
+
+
+def unforwarded(devices: Iterable[str], versions: Collection[int]) -> Iterator[str]:
+    """Devices of the thread's namespace from which the kernel forwards no packets of an IP version, with the mend."""
+    for name in devices:
         for version in sorted(versions):
             setting = Path(f"/proc/sys/net/ipv{version}/conf/{name}/forwarding")
-            if name in devices and not (setting.exists() and setting.read_text().strip() == "1"):
+            if not (setting.exists() and setting.read_text().strip() == "1"):
                 key = f"net.ipv{version}.conf.{name}.forwarding"
                 problem = f"{name}: the kernel forwards no IPv{version} from there ({key})"
-                raise AnabranchError(f"{plan.file}: switch.dev: {problem}; allow it with `sysctl -w {key}=1`")
+                yield f"{problem}; allow it with `sysctl -w {key}=1`"
 
 
 def _numbers(planned: WeightedMembers, devices: Mapping[str, Device], before: KernelGroup | None) -> tuple[int, ...]:

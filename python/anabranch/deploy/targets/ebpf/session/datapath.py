@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 
 from anabranch import _core
-from anabranch.deploy.control.fabric import SwitchFile
+from anabranch.deploy.control.fabric import Network, SwitchFile
 from anabranch.deploy.control.kernel_namespace import OWN
 from anabranch.deploy.control.namespace_session import NamespaceSession
 from anabranch.deploy.control.policy import PlannedGroup
@@ -19,9 +21,13 @@ from anabranch.deploy.netlink.link_state import lives
 from anabranch.deploy.netlink.namespace import inside
 from anabranch.deploy.netlink.nexthop import Device
 from anabranch.deploy.targets.ebpf import switch as datapath
+from anabranch.deploy.targets.ebpf.desired import unforwarded
 from anabranch.deploy.targets.ebpf.folder import own_folder, require_file_system
-from anabranch.deploy.targets.ebpf.session.groups import Groups, without
+from anabranch.deploy.targets.ebpf.plan_file import ROUTE
+from anabranch.deploy.targets.ebpf.session.groups import Groups, group_names, routed, without
 from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
+from anabranch.deploy.targets.ebpf.session.neighbours import Neighbours
+from anabranch.deploy.targets.ebpf.unrouted import without_route
 from anabranch.files.errors import AnabranchError
 
 
@@ -60,6 +66,10 @@ class DatapathSession(NamespaceSession[Groups]):
         """Has not looked yet."""
         super().__init__(switch, surroundings)
         self.keys: DatapathKeys = switch.keys
+        self._neighbours: Neighbours | None = None
+        """Those that it routes to; None where it redirects, and before it was looked at."""
+        self._devices: Mapping[str, Device] = {}
+        """Its interfaces that are there, by name."""
         self._dead: frozenset[int] = frozenset()
         """Interfaces of this switch that have no carrier."""
         self._ports: frozenset[int] = frozenset()
@@ -72,14 +82,17 @@ class DatapathSession(NamespaceSession[Groups]):
         """Since they came, by group and interface."""
         self._sizes: dict[str, dict[int, int]] = {}
         """The same over the last measured interval."""
+        self._unrouted: tuple[str, ...] = ()
+        """Prefixes that are routed, and that the kernel has no route to."""
         self._compared: tuple[tuple[object, ...], GroupsChange | None] | None = None
         """The states that were compared last, and the change between them."""
 
     def enter(self, stack: ExitStack) -> None:
-        """Finds the folder of its pins."""
-        del stack
+        """Finds the folder of its pins; opens netlink where there are neighbours to be watched."""
         require_file_system()
         self._folder = own_folder() / self.name
+        if self.keys.gateways:
+            self._neighbours = Neighbours(self.switch, self.keys.gateways, stack)
 
     def number(self, device: Device) -> int:
         """The kernel's number of the interface."""
@@ -88,6 +101,7 @@ class DatapathSession(NamespaceSession[Groups]):
     def follow(self, present: Mapping[str, Device], died: frozenset[str]) -> None:
         """Takes which of its interfaces there are, and which have no carrier: those carry nothing from now on."""
         del died
+        self._devices = present
         self._take_ports(
             frozenset(device.index for device in present.values()),
             frozenset(device.index for device in present.values() if not lives(device)),
@@ -103,9 +117,13 @@ class DatapathSession(NamespaceSession[Groups]):
             self._ports, self._dead = present, dead
             self._wake.set()
 
+    def is_silent(self, interface: str) -> bool:
+        """Whether a gateway by this interface has failed to answer, and has not answered since."""
+        return self._neighbours is not None and interface in self._neighbours.silent
+
     def change(self) -> GroupsChange | None:
         """The change from kernel to plan; `None` while either is not known."""
-        known = self.plan, self._dead, self._observed, self._ports, self._attached
+        known = self.plan, self._carrying_nothing(), self._observed, self._ports, self._attached
         if self._compared is None or self._compared[0] != known:
             self._compared = known, self._compare(self.desired(), self._observed)
         return self._compared[1]
@@ -124,13 +142,52 @@ class DatapathSession(NamespaceSession[Groups]):
         """Follows the plan."""
         try:
             await self._begin()
-            while True:
-                self._wake.clear()
-                await self._reconcile()
-                if await self._rest():
-                    await self._audit()
+            with self._heeding_neighbours():
+                while True:
+                    self._wake.clear()
+                    await self._look_at_neighbours()
+                    await self._reconcile()
+                    if await self._rest():
+                        await self._audit()
         finally:
             self._end()
+
+    @contextmanager
+    def _heeding_neighbours(self) -> Iterator[None]:
+        """Wakes when the kernel announces news of a neighbour that is routed to."""
+        neighbours = self._neighbours
+        if neighbours is None:
+            yield
+            return
+
+        def heard() -> None:
+            if neighbours.announcements.read():
+                self._wake.set()
+
+        loop = asyncio.get_running_loop()
+        loop.add_reader(neighbours.announcements.fileno(), heard)
+        try:
+            yield
+        finally:
+            loop.remove_reader(neighbours.announcements.fileno())
+
+    async def _look_at_neighbours(self) -> None:
+        if self._neighbours is not None and await self.call(self._neighbours.look, self._devices) and self.describe():
+            self.changed()
+
+    async def _rest(self) -> bool:
+        """Waits for another plan, or until it is time to audit (`Session._rest`), or to ask a silent neighbour again.
+
+        While one is silent, it is time to audit whenever it is time to ask.
+        """
+        wait_s = self._neighbours.wait_s if self._neighbours is not None else None
+        if wait_s is None:
+            return await super()._rest()
+        try:
+            await asyncio.wait_for(self._wake.wait(), wait_s)
+        except asyncio.TimeoutError:
+            return True
+        return False
 
     async def measure(self) -> None:
         """Reads the counters of its groups."""
@@ -159,7 +216,10 @@ class DatapathSession(NamespaceSession[Groups]):
 
     def sizes(self, planned: PlannedGroup) -> Counter[int]:
         """Bytes by interface over the last measured interval, of a planned group."""
-        return Counter(self._sizes.get(planned.leaf, {}))
+        sizes: Counter[int] = Counter()
+        for name in group_names(self.switch, planned.leaf):
+            sizes.update(self._sizes.get(name, {}))
+        return sizes
 
     def _address(self) -> str:
         """Its scheme and namespace."""
@@ -195,7 +255,15 @@ class DatapathSession(NamespaceSession[Groups]):
 
     def desired(self) -> Groups | None:
         """The groups that the kernel should have: the plan's, but that dead ports of our own carry nothing."""
-        return None if self.plan is None else without(self.plan.desired, self._dead)
+        if self.plan is None:
+            return None
+        groups = without(self.plan.desired, self._carrying_nothing())
+        return groups if self._neighbours is None else routed(groups, self._neighbours.by_number(self._devices))
+
+    def _carrying_nothing(self) -> frozenset[int]:
+        """Interfaces without a carrier, and those whose neighbour does not answer."""
+        silent = self._neighbours.silent if self._neighbours is not None else ()
+        return self._dead | {self._devices[name].index for name in silent if name in self._devices}
 
     async def _audit(self) -> None:
         """Looks whether the kernel still has what we thought, and the program is where it was."""
@@ -226,12 +294,14 @@ class DatapathSession(NamespaceSession[Groups]):
                 self._observed, self._attached = await self.call(self._look)
                 return
             self._committed(len(difference), begun_s, since_s)
+            await self._report_unrouted(desired)
             left = self.change()
             if left and self.desired() == desired and self._ports == ports:
                 self._refuse(desired, f"{len(left)} changes were taken and are not there")
                 return
 
     def _put(self, desired: Groups, ports: frozenset[int]) -> tuple[Groups, frozenset[int]]:
+        self._refuse_unforwarded(desired)
         opened = self._datapath
         if opened is not None and datapath.has_room(opened, self.keys.scheme, desired):
             opened.put(list(desired))
@@ -240,6 +310,27 @@ class DatapathSession(NamespaceSession[Groups]):
         with inside(self.keys.namespace or OWN):
             self._datapath = opened = datapath.stand(self._pinned_at(), self.keys.scheme, desired, ports)
         return tuple(opened.observed()), datapath.ports_of(opened)
+
+    async def _report_unrouted(self, desired: Groups) -> None:
+        """Reports prefixes that are routed, and that the kernel has no route to: it forwards none of their packets."""
+        prefixes = [ip_network(prefix) for group in desired if group.output == ROUTE for prefix in group.prefixes]
+        missing = tuple(map(str, await self.call(self._without_route, prefixes) if prefixes else ()))
+        if missing != self._unrouted:
+            self._unrouted = missing
+            if missing:
+                self.events.report("unrouted", self.name, prefixes=", ".join(missing))
+
+    def _without_route(self, prefixes: list[Network]) -> list[Network]:
+        with inside(self.keys.namespace or OWN):
+            return without_route(prefixes)
+
+    def _refuse_unforwarded(self, desired: Groups) -> None:
+        """Refuses to route from where the kernel forwards nothing."""
+        routing = [group for group in desired if group.output == ROUTE]
+        versions = {ip_network(prefix).version for group in routing for prefix in group.prefixes}
+        with inside(self.keys.namespace or OWN):
+            for problem in unforwarded(self._devices, versions):
+                raise AnabranchError(problem)
 
     def _pinned_at(self) -> Path:
         assert self._folder is not None
@@ -253,10 +344,12 @@ def _same(old: _core.KernelGroup | None, new: _core.KernelGroup | None) -> bool:
 def _key(group: _core.KernelGroup) -> tuple[object, ...]:
     """All that is given: turns follow from the weights."""
     members = tuple(zip(group.targets, group.weights, group.up, strict=True))
-    return group.name, tuple(sorted(group.prefixes)), members, group.output, group.seed, group.pause_ns
+    ways = group.output, tuple(group.gateways)
+    return group.name, tuple(sorted(group.prefixes)), members, ways, group.seed, group.pause_ns
 
 
 def _text(group: _core.KernelGroup, names: Mapping[int, str]) -> str:
-    members = zip(group.targets, group.weights, group.up, strict=True)
-    ways = [f"{names.get(port, port)}:{weight}" + ("" if up else " down") for port, weight, up in members]
+    vias = [f" via {gateway}" for gateway in group.gateways] or [""] * len(group.targets)
+    members = zip(group.targets, vias, group.weights, group.up, strict=True)
+    ways = [f"{names.get(port, port)}{via}:{weight}" + ("" if up else " down") for port, via, weight, up in members]
     return f"group {group.name} {', '.join(group.prefixes)}: {', '.join(ways)}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from anabranch import _core
+from anabranch.deploy.control import gateway_keys
+from anabranch.deploy.control.gateway_keys import Gateways
 from anabranch.deploy.control.namespace_session import take_namespace
 from anabranch.deploy.targets.ebpf.switch import FORBIDDEN
 from anabranch.files.errors import AnabranchError
@@ -26,6 +28,8 @@ class DatapathKeys:
     """The network namespace of its ports, as `ip netns` or a file names it; empty for the controller's own."""
     plain: bool = False
     """Weights are the factors of scores themselves; no file says so, a scenario may."""
+    gateways: Gateways = field(default_factory=dict)
+    """Neighbours that packets are routed to; none for a switch that redirects them."""
 
 
 def read(settings: Settings, switch: str) -> DatapathKeys:
@@ -43,4 +47,5 @@ def read(settings: Settings, switch: str) -> DatapathKeys:
     meaning = "Gap of `flowlet`, or silence after which `flow_cycle` forgets a flow's turn."
     default = '`flowlet`: `"500 us"`, `flow_cycle`: `"100 ms"`'
     pause_s = settings.duration_s("pause", PAUSE_S.get(scheme, 0.0), 0.0, 3600, meaning, otherwise=default)
-    return DatapathKeys(scheme, round(1e9 * pause_s), take_namespace(settings))
+    namespace = take_namespace(settings)
+    return DatapathKeys(scheme, round(1e9 * pause_s), namespace, gateways=gateway_keys.take(settings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anabranch.deploy.control import gateway_keys
 from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.kernel_namespace import NamespaceSessions, by_namespace
 from anabranch.deploy.control.namespace_session import needs_of
@@ -26,10 +27,17 @@ class Datapath(SwitchKind[Groups]):
     noun = "a datapath in the kernel"
     has_arbiter = True
     page = "control.md#datapaths-in-the-kernel"
+    example = 'gateways.NEIGHBOUR = "10.9.1.2"'
 
     def keys(self, settings: Settings, switch: str) -> DatapathKeys:
         """Program and namespace."""
         return session_keys.read(settings, switch)
+
+    def check(self, fabric: FabricFile) -> None:
+        """Every link of a switch that routes has its gateways."""
+        for switch in fabric.switches_of(self.target):
+            if switch.keys.gateways:
+                gateway_keys.check(fabric, switch, switch.keys.gateways)
 
     def forwarding(self, fabric: FabricFile) -> GroupsForwarding:
         """A group for each leaf and each host."""

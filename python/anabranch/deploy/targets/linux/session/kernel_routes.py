@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from anabranch.deploy.control.fabric import SwitchFile
+from anabranch.deploy.control.gateway_keys import VERSIONS
 from anabranch.deploy.control.namespace_session import NamespaceSession
 from anabranch.deploy.control.policy import PlannedGroup
 from anabranch.deploy.control.session import Surroundings
@@ -22,7 +23,7 @@ from anabranch.deploy.targets.linux.observe import LinuxState
 from anabranch.deploy.targets.linux.own_routes import OwnRoutes
 from anabranch.deploy.targets.linux.plan_file import LinuxPlan
 from anabranch.deploy.targets.linux.session.flushed import flushed
-from anabranch.deploy.targets.linux.session.keys import VERSIONS, RoutesKeys, hop
+from anabranch.deploy.targets.linux.session.keys import RoutesKeys, hop
 from anabranch.deploy.targets.linux.session.packet_shares import PacketShares
 from anabranch.deploy.targets.linux.session.routes import group_name
 from anabranch.deploy.targets.linux.session.routing_kernel import LocalKernel, RoutingKernel, UnreachableError

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 
+from anabranch.deploy.control import gateway_keys
 from anabranch.deploy.control.address import take_address
 from anabranch.deploy.control.fabric import FabricFile, SwitchFile
+from anabranch.deploy.control.gateway_keys import VERSIONS, Gateways
 from anabranch.deploy.control.namespace_session import take_namespace
 from anabranch.deploy.control.topology import End
-from anabranch.deploy.netlink.nexthop import MPATH, RESILIENT, Address, Hop
+from anabranch.deploy.netlink.nexthop import MPATH, RESILIENT, Hop
 from anabranch.deploy.openflow.address import TCP, is_loopback
 from anabranch.deploy.targets.linux.plan_file import RECIPES, GroupKeys, take_group_keys
 from anabranch.files.errors import AnabranchError
-from anabranch.files.hints import nearest
 from anabranch.files.settings import Settings
 
-VERSIONS = (4, 6)
 BUCKETS = 1024
 """The error is 0.1 % of the whole at most: 32 paths are 3 % off their weights, 4 paths 0.4 %."""
 
@@ -30,8 +28,7 @@ class RoutesKeys:
     """The network namespace of its ports, as `ip netns` or a file names it; empty for the controller's own."""
     agent: str
     """Address of the agent on its machine; empty for none, where it is the controller's machine."""
-    gateways: Mapping[str, Sequence[Address]]
-    """Addresses by neighbour: of each link in order, once for each version."""
+    gateways: Gateways
     group: GroupKeys
     """Keys of a group that the plan of a kernel has too."""
 
@@ -43,9 +40,7 @@ def read(settings: Settings) -> RoutesKeys:
         AnabranchError: a key is not as it must be.
 
     """
-    meaning = 'Address of each neighbour by which packets go there, as in `{ spine0 = ["10.9.1.2", "fd00:1::2"] }`.'
-    table = settings.table("gateways", meaning, names=True)
-    gateways = {name: _addresses(table, name) for name in table.keys()}  # noqa: SIM118 (a getter, not a mapping)
+    gateways = gateway_keys.take(settings)
     meaning = "Keys of its nexthop groups and routes, as those of a [plan file](plan-file.md#linux)."
     group = settings.table("group", meaning)
     recipe = group.one_of("recipe", RESILIENT, (RESILIENT, MPATH), RECIPES)
@@ -70,22 +65,6 @@ def _agent(settings: Settings) -> str:
     return address
 
 
-def _addresses(table: Settings, name: str) -> tuple[Address, ...]:
-    meaning = (
-        "Addresses of that neighbour: one per link, in the order of `ports`, and of each IP version that the fabric "
-        "has. IPv4 without an address of its own goes by that of IPv6. A host needs none: it is on the link."
-    )
-    texts = table.texts(name, meaning, values="addresses, one per link and IP version", otherwise="none")
-    return tuple(_address(table, name, text) for text in texts)
-
-
-def _address(table: Settings, name: str, text: str) -> Address:
-    try:
-        return ip_address(text)
-    except ValueError:
-        table.refuse(name, text, "not an address; write 10.9.1.2 or fd00:1::2")
-
-
 def check(fabric: FabricFile, switch: SwitchFile) -> None:
     """Checks that there is a gateway on each link to a switch, for each IP version, and what its agent needs.
 
@@ -95,31 +74,7 @@ def check(fabric: FabricFile, switch: SwitchFile) -> None:
     """
     keys: RoutesKeys = switch.keys
     _check_agent(fabric, switch.name, keys.agent)
-    path = f"{fabric.file}: switch.{switch.name}.gateways"
-    links: dict[str, int] = {}
-    for end in switch.interfaces:
-        links[end.neighbour] = links.get(end.neighbour, 0) + 1
-    for name, addresses in keys.gateways.items():
-        if name not in links:
-            raise AnabranchError(f"{path}.{name}: no neighbour of {switch.name}; {nearest(name, list(links))}")
-        for version in VERSIONS:
-            count = sum(address.version == version for address in addresses)
-            if count not in (0, links[name]):
-                problem = f"{count} addresses of IPv{version} for {links[name]} links; give one per link"
-                raise AnabranchError(f"{path}.{name}: {', '.join(map(str, addresses))}: {problem}")
-    versions = {
-        network.version for table in (fabric.prefixes, fabric.addresses) for row in table.values() for network in row
-    }
-    for name in links:
-        if fabric.topology.is_host(name):
-            continue
-        known = {address.version for address in keys.gateways.get(name, ())}
-        for version in sorted(versions):
-            if version not in known and 6 not in known:
-                raise AnabranchError(
-                    f"{path}.{name}: no address of IPv{version}, which the fabric has; give one per link, as in "
-                    f'gateways = {{ {name} = "{"10.9.1.2" if version == 4 else "fd00:1::2"}" }}'
-                )
+    gateway_keys.check(fabric, switch, keys.gateways)
 
 
 def _check_agent(fabric: FabricFile, name: str, agent: str) -> None:
@@ -134,8 +89,4 @@ def _check_agent(fabric: FabricFile, name: str, agent: str) -> None:
 def hop(switch: SwitchFile, end: End, version: int) -> Hop:
     """The hop by which packets of an IP version leave a port."""
     keys: RoutesKeys = switch.keys
-    for gateway_version in (version, 6):
-        addresses = [one for one in keys.gateways.get(end.neighbour, ()) if one.version == gateway_version]
-        if addresses:
-            return Hop(gateway_version, switch.interfaces[end], addresses[end.parallel])
-    return Hop(version, switch.interfaces[end])
+    return gateway_keys.hop(switch, keys.gateways, end, version)

@@ -8,9 +8,10 @@ from typing import Any
 
 from anabranch.deploy.control.fabric import FabricFile, Network, SwitchFile
 from anabranch.deploy.control.forwarding import Forwarding, OwnHost, Towards, in_16_bits
+from anabranch.deploy.control.gateway_keys import VERSIONS
 from anabranch.deploy.targets.linux.observe import LinuxState
 from anabranch.deploy.targets.linux.plan_file import METRICS, WeightedHops
-from anabranch.deploy.targets.linux.session.keys import VERSIONS, RoutesKeys, hop
+from anabranch.deploy.targets.linux.session.keys import RoutesKeys, hop
 from anabranch.deploy.targets.plan.bound import BOUND_PCT
 
 Routes = tuple[WeightedHops, ...]
