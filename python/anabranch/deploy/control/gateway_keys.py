@@ -26,8 +26,8 @@ def take(settings: Settings) -> Gateways:
 
     """
     meaning = (
-        'Address of each neighbour by which packets go there, as in `{ spine0 = ["10.9.1.2", "fd00:1::2"] }`. A '
-        "datapath (`ebpf`) that has none does not route: it redirects packets as they came."
+        'Address of each neighbour by which packets go there, as in `{ spine0 = ["10.9.1.2", "fd00:1::2"] }`. Where '
+        "they may be left out, a switch that has none does not route: it redirects packets as they came."
     )
     table = settings.table("gateways", meaning, names=True)
     return {name: _addresses(table, name) for name in table.keys()}  # noqa: SIM118 (a getter, not a mapping)
