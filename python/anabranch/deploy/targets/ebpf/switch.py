@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,17 +44,23 @@ class Forwarding:
         return max(1, sum(len(group.prefixes) for group in self.groups))
 
 
-def stand(folder: Path, scheme: str, groups: Sequence[_core.KernelGroup], ports: Iterable[int]) -> _core.KernelDatapath:
+def stand(
+    folder: Path,
+    scheme: str,
+    groups: Sequence[_core.KernelGroup],
+    ports: Iterable[int],
+    tables: Mapping[str, bytes] | None = None,
+) -> _core.KernelDatapath:
     """Has the datapath of a folder forward by these groups from these ports (by interface number) on, and no others.
 
-    What stands there keeps forwarding until all is in place.
+    What stands there keeps forwarding until all is in place. Groups that are new to the kernel go on from `tables`.
 
     Raises:
         AnabranchError: the kernel refuses, or a group is none.
 
     """
     desired = Forwarding(scheme, tuple(groups), frozenset(ports))
-    changed = ebpf_datapath.change(folder, ebpf_datapath.opened(folder), desired)
+    changed = ebpf_datapath.change(folder, ebpf_datapath.opened(folder), desired, tables)
     assert changed is not None
     return changed.datapath
 

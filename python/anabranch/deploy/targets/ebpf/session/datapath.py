@@ -25,6 +25,7 @@ from anabranch.deploy.targets.ebpf.desired import unforwarded
 from anabranch.deploy.targets.ebpf.folder import own_folder, require_file_system
 from anabranch.deploy.targets.ebpf.plan_file import ROUTE
 from anabranch.deploy.targets.ebpf.session.groups import Groups, group_names, routed, without
+from anabranch.deploy.targets.ebpf.session.kept_tables import KeptTables
 from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
 from anabranch.deploy.targets.ebpf.session.neighbours import Neighbours
 from anabranch.deploy.targets.ebpf.unrouted import without_route
@@ -82,6 +83,7 @@ class DatapathSession(NamespaceSession[Groups]):
         """Since they came, by group and interface."""
         self._sizes: dict[str, dict[int, int]] = {}
         """The same over the last measured interval."""
+        self._tables = KeptTables(self.keys.state)
         self._unrouted: tuple[str, ...] = ()
         """Prefixes that are routed, and that the kernel has no route to."""
         self._compared: tuple[tuple[object, ...], GroupsChange | None] | None = None
@@ -232,7 +234,11 @@ class DatapathSession(NamespaceSession[Groups]):
 
     async def _begin(self) -> None:
         """Reads all there is to know."""
+        if self.commits:
+            await self.call(self._tables.read)
         observed, self._attached = await self.call(self._look)
+        if self.commits and self._datapath is not None and observed:
+            await self.call(self._tables.keep, self._datapath)
         self._connected(observed, groups=len(observed))
         self.describe()
         self._wake.set()
@@ -304,11 +310,15 @@ class DatapathSession(NamespaceSession[Groups]):
         self._refuse_unforwarded(desired)
         opened = self._datapath
         if opened is not None and datapath.has_room(opened, self.keys.scheme, desired):
-            opened.put(list(desired))
+            opened.put(list(desired), tables=self._tables.by_group)
             if ports == self._attached:
+                self._tables.keep(opened)
                 return tuple(opened.observed()), ports
         with inside(self.keys.namespace or OWN):
-            self._datapath = opened = datapath.stand(self._pinned_at(), self.keys.scheme, desired, ports)
+            self._datapath = opened = datapath.stand(
+                self._pinned_at(), self.keys.scheme, desired, ports, self._tables.by_group
+            )
+        self._tables.keep(opened)
         return tuple(opened.observed()), datapath.ports_of(opened)
 
     async def _report_unrouted(self, desired: Groups) -> None:

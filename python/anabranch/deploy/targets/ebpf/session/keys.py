@@ -30,6 +30,8 @@ class DatapathKeys:
     """Weights are the factors of scores themselves; no file says so, a scenario may."""
     gateways: Gateways = field(default_factory=dict)
     """Neighbours that packets are routed to; none for a switch that redirects them."""
+    state: str = ""
+    """File that keeps its tables; empty for none."""
 
 
 def read(settings: Settings, switch: str) -> DatapathKeys:
@@ -47,5 +49,10 @@ def read(settings: Settings, switch: str) -> DatapathKeys:
     meaning = "Gap of `flowlet`, or silence after which `flow_cycle` forgets a flow's turn."
     default = '`flowlet`: `"500 us"`, `flow_cycle`: `"100 ms"`'
     pause_s = settings.duration_s("pause", PAUSE_S.get(scheme, 0.0), 0.0, 3600, meaning, otherwise=default)
-    namespace = take_namespace(settings)
-    return DatapathKeys(scheme, round(1e9 * pause_s), namespace, gateways=gateway_keys.take(settings))
+    namespace, gateways = take_namespace(settings), gateway_keys.take(settings)
+    meaning = (
+        "File that keeps its tables after each change, for a datapath that is made anew, as after a reboot. A relative "
+        "path is of the directory that the controller is started in."
+    )
+    state = settings.text("state", "", meaning, otherwise="none")
+    return DatapathKeys(scheme, round(1e9 * pause_s), namespace, gateways=gateways, state=state)
