@@ -11,7 +11,8 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from anabranch.cli import main
+from anabranch import AnabranchError
+from anabranch.cli import fail, main
 from anabranch.files.terminal.console import SafeConsole
 from anabranch.files.terminal.visible import shortened, visible
 
@@ -97,6 +98,11 @@ def test_control_characters_are_shown_and_endless_words_shortened() -> None:
     assert visible("a\x1b[31mb\x07\x9b\u202ec\n\td") == "a\\x1b[31mb\\x07\\x9b\\u202ec\n\td"
     assert shortened("short " + "x" * 1001) == f"short {'x' * 60}... (1,001 letters)"
     assert shortened("x" * 1000) == "x" * 1000
+
+
+def test_a_name_that_a_switch_gives_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fail(AnabranchError("bridge br0: port a\nanabranch: error: port b: gone")) == 2
+    assert capsys.readouterr().err == "anabranch: error: bridge br0: port a\\nanabranch: error: port b: gone\n"
 
 
 def test_tables_show_control_characters_and_keep_their_own_styles() -> None:

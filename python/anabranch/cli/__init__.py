@@ -101,10 +101,10 @@ def root(
 def fail(message: object) -> int:
     """Prints `message` as an error; returns the exit status of bad input."""
     from anabranch.files.terminal.console import SafeConsole
-    from anabranch.files.terminal.visible import shortened
+    from anabranch.files.terminal.visible import one_line, shortened
 
     SafeConsole(stderr=True, highlight=False, emoji=False, soft_wrap=True).print(
-        f"anabranch: error: {shortened(str(message))}", markup=False
+        f"anabranch: error: {shortened(one_line(str(message)))}", markup=False
     )
     return STATUS_BAD_INPUT
 
