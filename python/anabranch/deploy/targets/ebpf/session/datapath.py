@@ -174,7 +174,10 @@ class DatapathSession(NamespaceSession[Groups]):
             loop.remove_reader(neighbours.announcements.fileno())
 
     async def _look_at_neighbours(self) -> None:
-        if self._neighbours is not None and await self.call(self._neighbours.look, self._devices) and self.describe():
+        """Has links follow what the kernel knows of their gateways; a dry run sends nothing."""
+        if self._neighbours is None:
+            return
+        if await self.call(self._neighbours.look, self._devices, self.commits) and self.describe():
             self.changed()
 
     async def _rest(self) -> bool:

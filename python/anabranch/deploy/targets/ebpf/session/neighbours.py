@@ -37,10 +37,10 @@ class Neighbours:
         self.announcements = stack.enter_context(Announcements(None, self._watch.addresses))
         self._retry = Retry()
 
-    def look(self, devices: Mapping[str, Device]) -> bool:
-        """Reads what the kernel knows, and has it ask silent ones again when that is due; whether anything is new."""
+    def look(self, devices: Mapping[str, Device], asks: bool) -> bool:
+        """Reads what the kernel knows; whether anything is new. If it `asks`, silent ones are asked again when due."""
         news = self._watch.look(self._connection, devices)
-        if self._watch.silent and self._retry.due():
+        if self._watch.silent and self._retry.due() and asks:
             self._watch.ask(self._connection, devices)
         return bool(news)
 
