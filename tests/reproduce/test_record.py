@@ -157,6 +157,19 @@ def test_a_claim_that_measures_more_than_the_record_has_is_refused(where: Path) 
     assert "it has no retransmitted, %, which a claim measures; record the study again" in done.stderr
 
 
+def test_a_claim_at_a_value_that_the_record_lacks_is_refused_and_keeps_no_quick_run_from_its_end(where: Path) -> None:
+    claims("--record")
+    study = where / "studies/paper/fig1/study.toml"
+    study.write_text(STUDY.replace("[axes]", 'drill = { routing.balance = "drill" }\n\n[axes]'))
+    (where / "studies/paper/fig1/expected.toml").write_text(EXPECTED.replace('over = "ecmp"', 'over = "drill"', 1))
+    done = anabranch("reproduce", "paper/fig1", "--recorded")
+    assert done.returncode == 2
+    assert "paper/fig1: study.toml has changed since its record, which the claims do not fit: " in done.stderr
+    assert "`anabranch reproduce paper/fig1 --record` makes another" in done.stderr
+    # A quick run is of the study as it stands, and has no such record to contradict.
+    assert contradicted() == []
+
+
 def test_a_theory_that_is_newer_than_the_record_is_reported_as_not_checked(where: Path) -> None:
     claims("--record")
     theory = """

@@ -24,6 +24,9 @@ from anabranch.reproduce.selection import groups
 from anabranch.reproduce.values.cells import Cells
 from anabranch.reproduce.values.estimate import Band, Estimate, Estimates, Spread
 from anabranch.reproduce.values.ranking import Ranking
+from anabranch.simulate.load_balancers import schemes
+from anabranch.simulate.study.study import load_study
+from anabranch.simulate.study.sweep import check, resolve
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,21 @@ def test_a_published_number_counts_once() -> None:
             assert key not in seen, f"{group.label} {row['id']}: {row['what']}: as {seen[key]}"
             seen[key] = row["what"]
     assert len(seen) > 150
+
+
+@pytest.mark.parametrize("label", ["known/symmetric", "known/degraded"])
+def test_a_known_fabric_has_every_load_balancer_that_can_run_there(tmp_path: Path, label: str) -> None:
+    """A load balancer is left out only where the scenario refuses it; `explicit` follows paths that its user writes."""
+    (group,) = (group for group in groups() if group.label == label)
+    study = read_toml(group.folder / "study.toml")
+    named = {one["routing"]["balance"] for one in study["axes"]["scheme"].values()}
+    left_out = {one.name for one in schemes() if one.setting == "routing.balance"} - named - {"explicit"}
+    study["scenario"]["traffic"][0]["duration"] = "1 ms"
+    study["axes"]["scheme"] = {name: {"routing": {"balance": name}} for name in sorted(left_out)}
+    sweep = resolve(load_study(study), tmp_path)
+    refused = check(list(sweep.jobs.values())).impossible
+    assert {job.words for folder, job in sweep.jobs.items() if folder not in refused} == set()
+    assert refused
 
 
 def test_settings_that_are_known_to_be_chosen_are_marked() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from anabranch.reproduce.claims.group import Group
 from anabranch.reproduce.judge.line import AGREES, DIFFERS, RANKS, Line
-from anabranch.reproduce.records.record import recorded
+from anabranch.reproduce.records.record import identity, recorded
 from anabranch.reproduce.session import Evaluated, recall
 
 
@@ -25,15 +26,21 @@ class Contradiction:
 
 
 def contradictions(ran: Iterable[Evaluated]) -> list[Contradiction]:
-    """Those of quick runs whose studies have a record.
+    """Those of quick runs whose studies have a record; one of another `study.toml` is of other cells.
 
     Raises:
         AnabranchError: a record is wrong.
 
     """
-    quick = [one for one in ran if one.quick_note and recorded(one.group) is not None]
+    quick = [one for one in ran if one.quick_note and _has_record(one.group)]
     full = recall([one.group for one in quick])
     return [opposed for few, all_of in zip(quick, full, strict=True) for opposed in _opposed(few, all_of)]
+
+
+def _has_record(group: Group) -> bool:
+    """Whether a group has a record of its study as it stands."""
+    known = recorded(group)
+    return known is not None and known.study == identity(group)
 
 
 def _opposed(quick: Evaluated, full: Evaluated) -> Iterator[Contradiction]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.progress import track
 
+from anabranch.files.errors import AnabranchError
 from anabranch.files.terminal.console import SafeConsole
 from anabranch.files.units import coarse_duration
 from anabranch.reproduce.backends.backend import Announcement, Context, Evidence, Mutated, Prepared
@@ -149,15 +150,22 @@ def record_mutations(evaluated: Sequence[Evaluated], report: Callable[[str], Non
 def _recalled(group: Group) -> Evaluated:
     known = recorded(group)
     evidence: Evidence
+    changed = known is not None and known.study != identity(group)
     if known is None:
         expected = load_expected(group.folder, read=backend(group).read_measure)
         evidence, origin = unrecorded(group), "no record"
     else:
         expected, evidence = backend(group).recall(group, known)
-        origin = known.origin(modelled=backend(group).modelled) + (
-            "" if known.study == identity(group) else "; study.toml has changed since"
-        )
-    lines = [judge(group.label, claim, evidence, LEAST_SEEDS) for claim in expected.claims]
+        origin = known.origin(modelled=backend(group).modelled) + ("; study.toml has changed since" if changed else "")
+    try:
+        lines = [judge(group.label, claim, evidence, LEAST_SEEDS) for claim in expected.claims]
+    except AnabranchError as error:
+        if not changed:
+            raise
+        raise AnabranchError(
+            f"{group.label}: study.toml has changed since its record, which the claims do not fit: {error}; hint: "
+            f"`anabranch reproduce {group.label} --record` makes another"
+        ) from None
     table = turns_record.kept(group)
     if table is not None:
         lines = table.marked(lines)
