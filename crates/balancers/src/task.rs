@@ -121,7 +121,7 @@ impl<'a> Task<'a> {
     pub fn on_threads(self, parts: &'a Partition) -> Result<Self, SimulationError> {
         match self.one_thread(parts) {
             Some(reason) => Err(SimulationError::new(
-                format!("threads: one thread alone simulates {reason}"),
+                format!("threads: {reason}: only one thread simulates that"),
                 "ask for one thread",
             )),
             None => Ok(Self { threads: Some(parts), ..self }),

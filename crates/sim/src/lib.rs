@@ -66,6 +66,6 @@ pub use progress::Progress;
 pub use settings::{Observe, Settings, Window};
 pub use simulation::{Simulation, salt, simulate_in_parts};
 pub use slab::PacketId;
-pub use threads::one_thread;
+pub use threads::{lookahead_ps, one_thread};
 pub use transport::{Carrier, MessagePosition};
 pub use walk::walk;

@@ -3,7 +3,7 @@
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::yield_now;
+use std::thread::{available_parallelism, yield_now};
 use std::time::{Duration, Instant};
 
 /// Time for which a thread that waits keeps its core; afterwards others may have it.
@@ -15,6 +15,8 @@ const ROUNDS: u32 = 64;
 /// Barrier at which threads wait for each other by spinning.
 struct Barrier {
     threads: usize,
+    /// Whether a thread that waits may keep its core for a moment.
+    spins: bool,
     arrived: AtomicUsize,
     meetings: AtomicUsize,
     /// Whether a thread has left, so that nobody need wait for it.
@@ -22,6 +24,11 @@ struct Barrier {
 }
 
 impl Barrier {
+    /// Whether each thread can have a core of its own.
+    fn has_cores(threads: usize) -> bool {
+        available_parallelism().is_ok_and(|cores| cores.get() >= threads)
+    }
+
     /// Waits until all have come. Says whether they have.
     fn wait(&self) -> bool {
         let meeting = self.meetings.load(Ordering::Acquire);
@@ -37,7 +44,9 @@ impl Barrier {
                 return self.meetings.load(Ordering::Acquire) != meeting;
             }
             rounds += 1;
-            if rounds.is_multiple_of(ROUNDS) && begun.get_or_insert_with(Instant::now).elapsed() > SPIN {
+            if !self.spins
+                || rounds.is_multiple_of(ROUNDS) && begun.get_or_insert_with(Instant::now).elapsed() > SPIN
+            {
                 yield_now();
             } else {
                 spin_loop();
@@ -68,6 +77,7 @@ impl<R: Clone + Default, L> Meetings<R, L> {
         Self {
             barrier: Barrier {
                 threads,
+                spins: Barrier::has_cores(threads),
                 arrived: AtomicUsize::new(0),
                 meetings: AtomicUsize::new(0),
                 left: AtomicBool::new(false),
@@ -130,5 +140,56 @@ impl<R: Clone + Default, L> Seat<'_, R, L> {
 impl<R: Clone + Default, L> Drop for Seat<'_, R, L> {
     fn drop(&mut self) {
         self.meetings.barrier.left.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    /// Each thread reads what all brought to this meeting, and each letter once, in the order of those who wrote.
+    #[test]
+    fn all_read_what_all_bring() {
+        for threads in [1, 2, 3] {
+            let meetings = Meetings::<u64, (usize, u64)>::new(threads);
+            thread::scope(|scope| {
+                for number in 0..threads {
+                    let mut seat = meetings.seat(number);
+                    scope.spawn(move || {
+                        for round in 0..2000 {
+                            let mut letters: Vec<Vec<_>> = vec![Vec::new(); threads];
+                            // Not to everyone each time.
+                            for to in (0..threads).filter(|to| !(round + *to as u64).is_multiple_of(3)) {
+                                letters[to].extend([(number, round), (number, round + 1)]);
+                            }
+                            let mut read = Vec::new();
+                            let reports =
+                                seat.meet(10 * round + number as u64, &mut letters, |one| read.push(one));
+                            let expected: Vec<u64> =
+                                (0..threads as u64).map(|from| 10 * round + from).collect();
+                            assert_eq!(reports, Some(&expected[..]));
+                            let written = !(round + number as u64).is_multiple_of(3);
+                            let senders = if written { threads } else { 0 };
+                            let all: Vec<_> =
+                                (0..senders).flat_map(|from| [(from, round), (from, round + 1)]).collect();
+                            assert_eq!(read, all);
+                        }
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_one_who_has_left() {
+        let meetings = Meetings::<u64, ()>::new(2);
+        thread::scope(|scope| {
+            let (mut first, second) = (meetings.seat(0), meetings.seat(1));
+            let waiting =
+                scope.spawn(move || first.meet(1, &mut [Vec::new(), Vec::new()], |()| ()).is_none());
+            drop(second);
+            assert!(waiting.join().unwrap());
+        });
     }
 }

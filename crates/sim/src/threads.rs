@@ -9,6 +9,12 @@ use anabranch_traffic::{FlowSource, Start};
 /// Flows of which each part holds all records, at most: 0.7 GB a part.
 const FLOWS_MAX: u64 = 1 << 22;
 
+/// Time in picoseconds for which the parts of a run go on before they meet again.
+#[must_use]
+pub fn lookahead_ps<C>(fabric: &Fabric, settings: &Settings<C>, partition: &Partition) -> u64 {
+    Cut::new(fabric, partition, settings.framing, &settings.changes).lookahead_ps()
+}
+
 /// What keeps a run on one thread, if anything does.
 #[must_use]
 pub fn one_thread<C>(
@@ -23,7 +29,6 @@ pub fn one_thread<C>(
     let ramps = || fabric.ports().iter().any(|port| matches!(port.marking, Marking::Ramp { .. }));
     let plain =
         |transport: &Transport| matches!(transport, Transport::Tcp(_)) && !transport.keeps_connections();
-    let cut = || Cut::new(fabric, partition, settings.framing, &settings.changes);
     if fabric.switches().is_some() {
         Some("ports with classes of traffic")
     } else if !settings.works.is_empty() {
@@ -41,7 +46,7 @@ pub fn one_thread<C>(
         Some("more than 4,194,304 flows")
     } else if !outline.in_order && flows.pass().any(|flow| !matches!(flow.start, Start::At(_))) {
         Some("flows that wait for others")
-    } else if cut().lookahead_ps() == 0 {
+    } else if lookahead_ps(fabric, settings, partition) == 0 {
         Some("links without delay")
     } else {
         None

@@ -76,6 +76,12 @@ impl Partition {
         (0..parts).find(|&part| 2 * counts[part as usize] > all)
     }
 
+    /// Number of parts.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.part_of_switch.iter().chain(&self.part_of_host).max().map_or(1, |last| last + 1)
+    }
+
     /// Part of each switch, counted from the first.
     pub(crate) fn part_of_switch(&self) -> &[u32] {
         &self.part_of_switch

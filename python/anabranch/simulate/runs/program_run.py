@@ -32,6 +32,8 @@ class ProgramRun:
     totals: dict[str, int | float]
     counts: list[tuple[str, int]]
     captures: dict[str, bytes]
+    threads: int = 1
+    one_thread: str | None = None
 
     @property
     def flows_total(self) -> int:

@@ -1,13 +1,13 @@
 //! One simulation on several threads: the same bits for any cut of the fabric.
 
 use super::setup::*;
-use anabranch_balancers::{Settings, Table, Task};
+use anabranch_balancers::{Settings, Table, Task, registry};
 use anabranch_fabric::topology::{FatTree, LeafSpine, LinkSettings};
 use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Nic, Observe, Outcome, Partition, Progress, Totals};
-use anabranch_traffic::Flow;
 use anabranch_traffic::random::Stream;
+use anabranch_traffic::{Flow, Start};
 
 /// Small buffers: drops, marks and timeouts.
 fn link() -> LinkSettings {
@@ -125,26 +125,72 @@ fn same<T: PartialEq + std::fmt::Debug>(row: &str, whole: &[T], parts: &[T], wha
 
 #[test]
 fn any_cut_has_the_same_bits() {
-    for fabric in [leaf_spine(), fat_tree()] {
-        let flows = bursts(&fabric);
-        let tables =
-            [Table::Uniform, Table::Turns { block: false }, Table::ShortestQueue { samples: 2, memory: 1 }];
-        for (seed, table) in (0..).zip(tables) {
-            for changes in [Vec::new(), changes(&fabric)] {
-                let settings = settings_of(table, changes, seed);
-                let whole = outcome(&fabric, &flows, &settings, None);
-                assert!(whole.totals.dropped_packets > 100 && whole.totals.marked_packets > 100);
-                let cuts = [1, 2, 3, 4].map(|parts| Partition::by_leaves(&fabric, parts));
-                let drawn = [2, 3, 5].map(|parts| by_lot(&fabric, seed, parts));
-                for (number, cut) in cuts.iter().chain(&drawn).enumerate() {
-                    let parts = outcome(&fabric, &flows, &settings, Some(cut));
-                    compare(
-                        &whole,
-                        &parts,
-                        &format!("{table:?} cut {number}, {} changes", settings.changes.len()),
-                    );
-                }
-            }
+    let (flat, tiers) = (leaf_spine(), fat_tree());
+    let drill = Table::ShortestQueue { samples: 2, memory: 1 };
+    let runs = [
+        (&flat, Table::Uniform, true),
+        (&flat, Table::Turns { block: false }, true),
+        (&flat, drill, false),
+        (&tiers, Table::Uniform, true),
+    ];
+    for (seed, (fabric, table, changed)) in (0..).zip(runs) {
+        let flows = bursts(fabric);
+        let settings = settings_of(table, if changed { changes(fabric) } else { Vec::new() }, seed);
+        let whole = outcome(fabric, &flows, &settings, None);
+        let Totals { dropped_packets, marked_packets, lost_packets, .. } = whole.totals;
+        assert!(dropped_packets > 100 && marked_packets > 100 && (lost_packets > 100) == changed);
+        let by_leaves = [2, 3].map(|parts| Partition::by_leaves(fabric, parts));
+        let by_lot = [2, 5].map(|parts| by_lot(fabric, seed, parts));
+        for (number, cut) in by_leaves.iter().chain(&by_lot).enumerate() {
+            let parts = outcome(fabric, &flows, &settings, Some(cut));
+            compare(&whole, &parts, &format!("{table:?}, cut {number}, changes: {changed}"));
         }
     }
+}
+
+/// A run ends with the event by which its last flow finishes, or when time is over, in whichever part that is.
+#[test]
+fn parts_end_with_the_whole() {
+    let fabric = leaf_spine();
+    let last = fabric.hosts() - 1;
+    let flows = [flow(0, last, 400_000, 0), flow(last, 0, 900_000, 7_000), flow(1, last, 1, 2 * PS_PER_US)];
+    for end_ps in [40_000 * PS_PER_US, 300 * PS_PER_US + 1] {
+        let mut settings = settings_of(Table::Uniform, Vec::new(), 1);
+        settings.end_ps = end_ps;
+        for count in 0..=flows.len() {
+            let whole = outcome(&fabric, &flows[..count], &settings, None);
+            let cut = Partition::by_leaves(&fabric, 4);
+            compare(
+                &whole,
+                &outcome(&fabric, &flows[..count], &settings, Some(&cut)),
+                &format!("{count} flows"),
+            );
+        }
+    }
+}
+
+#[test]
+fn what_takes_one_thread_says_so() {
+    let fabric = leaf_spine();
+    let cut = Partition::by_leaves(&fabric, 2);
+    let plain = settings_of(Table::Uniform, Vec::new(), 1);
+    let reason = |settings: &Settings, flows: Vec<Flow>| {
+        let progress = Progress::default();
+        let task = Task::new(&fabric, &flows, settings, &progress).unwrap();
+        assert_eq!(task.one_thread(&cut).is_some(), task.on_threads(&cut).is_err());
+        task.one_thread(&cut)
+    };
+    let one = || vec![flow(0, 4, 1000, 0)];
+    assert_eq!(reason(&plain, one()), None);
+    let waiting = Flow { start: Start::After { flow: 0, delay_ps: 0 }, ..flow(4, 0, 1000, 0) };
+    assert_eq!(reason(&plain, vec![flow(0, 4, 1000, 0), waiting]), Some("flows that wait for others"));
+    let mut datagrams = plain.clone();
+    datagrams.transports = udp(10_000_000_000);
+    assert!(reason(&datagrams, one()).is_some_and(|what| what.contains("TCP")));
+    let mut recorded = plain.clone();
+    recorded.observe.events_max = 1;
+    assert!(reason(&recorded, one()).is_some_and(|what| what.contains("records")));
+    let mut other = plain;
+    other.balancing = registry::all().find(|one| one.name == "conga").unwrap().balancing();
+    assert!(reason(&other, one()).is_some_and(|what| what.contains("tables")));
 }
