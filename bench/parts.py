@@ -47,7 +47,8 @@ def same(one: Run, other: Run) -> bool:
     """Whether two runs have the same rows of flows and ports."""
 
     def equal(first: Any, second: Any) -> bool:
-        return all(np.array_equal(first[name], second[name], equal_nan=True) for name in first)
+        columns = ((np.asarray(first[name]), np.asarray(second[name])) for name in first)
+        return all(np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for one, other in columns)
 
     return equal(one.flows, other.flows) and equal(one.ports, other.ports)
 

@@ -4,9 +4,10 @@ use crate::{Resolved, expected};
 use anabranch_balancers::Task;
 use anabranch_sim::{Partition, Progress, SimulationError, lookahead_ps};
 use anabranch_traffic::FlowSource;
+use std::thread::available_parallelism;
 
-/// Packet-hops that each part must expect in a window, or meetings cost more than they bring (`bench/parts.md`).
-const HOPS_PER_WINDOW_MIN: u64 = 32;
+/// Packet-hops that each part must expect in a window, or meetings cost more than they bring (`docs/threads.md`).
+const HOPS_PER_WINDOW_MIN: u64 = 128;
 
 impl Resolved {
     /// Parts for at most so many threads, or what keeps it on one. `anyway`: even where meetings cost more than they bring.
@@ -23,9 +24,11 @@ impl Resolved {
         let mut leaves: Vec<u32> = (0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect();
         leaves.sort_unstable();
         leaves.dedup();
-        let threads = threads.min(leaves.len() as u32);
+        let cores = available_parallelism().map_or(1, usize::from) as u32;
+        let threads = threads.min(leaves.len() as u32).min(if anyway { u32::MAX } else { cores });
         if threads < 2 {
-            return Ok(Err("a fabric with one leaf".to_owned()));
+            let what = if leaves.len() < 2 { "a fabric with one leaf" } else { "anything on one core" };
+            return Ok(Err(what.to_owned()));
         }
         let partition = Partition::by_leaves(fabric, threads);
         let progress = Progress::default();

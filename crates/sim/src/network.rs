@@ -234,8 +234,11 @@ impl Network {
     fn enqueue_watched<const HOST: bool>(&mut self, port: u32, id: PacketId) {
         if self.classed.is_some() {
             self.offer_classed(port, id);
-        } else if self.crossing.is_some() {
-            self.offer_in_part::<HOST>(port, id);
+        } else if let Some(crossing) = &self.crossing {
+            match crossing.towards(port) {
+                None => _ = self.offer::<HOST>(port, id),
+                Some(part) => self.offer_across::<HOST>(port, id, part),
+            }
         } else {
             self.enqueue_recorded::<HOST>(port, id);
         }

@@ -22,7 +22,9 @@ pub(crate) enum Letter {
 
 /// One part's view of the cut, and its letters to the others.
 pub(crate) struct Crossing {
-    pub(crate) cut: Arc<Cut>,
+    cut: Arc<Cut>,
+    /// Part at the other end of each port's link, if it crosses.
+    towards: Box<[Option<u32>]>,
     /// The part itself.
     pub(crate) part: u32,
     /// Letters to each part since the last meeting.
@@ -38,13 +40,20 @@ pub(crate) struct Crossing {
 }
 
 impl Crossing {
-    pub(crate) fn new(cut: Arc<Cut>, part: u32) -> Self {
+    fn new(cut: Arc<Cut>, part: u32, ports: usize) -> Self {
         let letters = (0..cut.parts()).map(|_| Vec::new()).collect();
-        Self { cut, part, letters, earliest: u64::MAX, copies: 0, posted: 0, position: 0 }
+        let towards = (0..ports as u32).map(|port| cut.crosses_to(port)).collect();
+        Self { cut, towards, part, letters, earliest: u64::MAX, copies: 0, posted: 0, position: 0 }
+    }
+
+    /// Part at the other end of a port's link, if it crosses.
+    #[inline(always)]
+    pub(super) fn towards(&self, port: u32) -> Option<u32> {
+        self.towards[port as usize]
     }
 
     /// Whether a node is in this part.
-    pub(crate) fn has_node(&self, node: u32) -> bool {
+    fn has_node(&self, node: u32) -> bool {
         self.cut.part_of(node) == self.part
     }
 }
@@ -71,7 +80,7 @@ pub(crate) enum Role {
 impl Network {
     /// Makes this the network of one part.
     pub(crate) fn set_part(&mut self, cut: Arc<Cut>, part: u32) {
-        self.crossing = Some(Box::new(Crossing::new(cut, part)));
+        self.crossing = Some(Box::new(Crossing::new(cut, part, self.ports.len())));
         self.watched = true;
     }
 
@@ -80,7 +89,7 @@ impl Network {
         match &self.crossing {
             None => Role::Sender,
             Some(crossing) if crossing.cut.part_of_port(port) == crossing.part => Role::Sender,
-            Some(crossing) if crossing.cut.crosses_to(port) == Some(crossing.part) => Role::Receiver,
+            Some(crossing) if crossing.towards(port) == Some(crossing.part) => Role::Receiver,
             Some(_) => Role::Stranger,
         }
     }
@@ -97,14 +106,9 @@ impl Network {
         self.packets.len() as i64 + apart
     }
 
-    /// Offers a packet to a port of this part, whose link may cross.
+    /// Offers a packet to a port whose link crosses to another part.
     #[inline(never)]
-    pub(super) fn offer_in_part<const HOST: bool>(&mut self, port: u32, id: PacketId) {
-        let towards = self.crossing.as_ref().and_then(|crossing| crossing.cut.crosses_to(port));
-        let Some(towards) = towards else {
-            self.offer::<HOST>(port, id);
-            return;
-        };
+    pub(super) fn offer_across<const HOST: bool>(&mut self, port: u32, id: PacketId, towards: u32) {
         self.take_arrived(port);
         let packet = self.packets.get(id);
         let egress = &mut self.ports[port as usize];
@@ -135,7 +139,7 @@ impl Network {
 
     /// Frees what has reached the other end of a port's link, if it crosses: it is simulated there.
     pub(crate) fn take_arrived(&mut self, port: u32) {
-        if self.crossing.as_ref().is_none_or(|crossing| crossing.cut.crosses_to(port).is_none()) {
+        if self.crossing.as_ref().is_none_or(|crossing| crossing.towards(port).is_none()) {
             return;
         }
         while let Some(id) = self.ports[port as usize].take_arrived(self.now_ps) {
@@ -148,7 +152,7 @@ impl Network {
 
     /// Packets of a port were timed anew, the next one to arrive at a time, or `lost`.
     pub(crate) fn time_arrivals(&mut self, port: u32, arrive_ps: u64, lost: usize) {
-        let towards = self.crossing.as_ref().and_then(|crossing| crossing.cut.crosses_to(port));
+        let towards = self.crossing.as_ref().and_then(|crossing| crossing.towards(port));
         let (Some(crossing), Some(towards)) = (&mut self.crossing, towards) else {
             return self.set_arrival(port, arrive_ps);
         };
