@@ -1,7 +1,7 @@
 """One simulation by one thread and by several: wall time, and whether the results are the same.
 
-`python bench/parts.py [THREADS] [ROUNDS]`: rounds of one thread and of several in turns, the least time of each. Wall time
-counts, so the machine must be idle.
+`python bench/parts.py [THREADS] [ROUNDS]`: rounds of one thread and of several in turns, the least time of each. Wall
+time counts, so the machine must be idle.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def main() -> None:
     """Prints a row for each piece of work."""
     threads = int(sys.argv[1]) if len(sys.argv) > 1 else 2
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    print(f"| web search | packet-hops | 1 thread, s | {threads} threads, s | ratio | same rows |\n|---|---|---|---|---|---|")
+    print(f"| web search | packet-hops | 1 thread, s | {threads} threads, s | ratio | same rows |")
+    print("|---|---|---|---|---|---|")
     for name, work in WORK.items():
         scenario = Scenario(text(*work), "parts.toml")
         one_s = several_s = float("inf")

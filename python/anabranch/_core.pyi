@@ -435,7 +435,7 @@ class Scenario:
     ) -> Run:
         """Simulates. Records of more than `flows_held_max` flows (2^20) wait in a file in the folder TMPDIR.
 
-        At most `threads` simulate, one alone where several cannot or would lose (`part_anyway`: only where they cannot).
+        At most `threads` simulate, one where several cannot or would lose (`part_anyway`: only where they cannot).
         """
 
     def take_ports(self, progress: Progress) -> Columns:

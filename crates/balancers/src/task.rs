@@ -128,7 +128,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// What keeps this simulation on one thread, if anything does.
+    /// Reason why one thread simulates this, if it takes one.
     #[must_use]
     pub fn one_thread(&self, parts: &Partition) -> Option<&'static str> {
         if self.settings.balancing.scheme.get().is_some() {

@@ -1,10 +1,10 @@
 //! A fabric cut into parts that run at once, each on a thread of its own.
 //!
-//! What one part does reaches another only by a link that crosses, and no sooner than the link's delay and the time of the
+//! An event in one part reaches another only by a link that crosses, and no sooner than the link's delay and the time of the
 //! shortest frame: the look-ahead (Chandy and Misra, 1979). So all parts may run up to the next event of all and the least
 //! look-ahead before they meet again.
 
-use crate::{Framing, Partition};
+use crate::Framing;
 use anabranch_fabric::{Change, Fabric, What};
 
 /// Part of a port's other end where that is the part of its node.
@@ -23,10 +23,8 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// The cut of a partition.
-    pub(crate) fn new(fabric: &Fabric, partition: &Partition, framing: Framing, changes: &[Change]) -> Self {
-        let part_of: Vec<u32> =
-            partition.part_of_host().iter().chain(partition.part_of_switch()).copied().collect();
+    /// Cut of a fabric into these parts, by node.
+    pub(crate) fn new(fabric: &Fabric, part_of: Vec<u32>, framing: Framing, changes: &[Change]) -> Self {
         let parts = part_of.iter().max().map_or(1, |&last| last as usize + 1);
         let ports = fabric.ports();
         let part = |node: u32| part_of[node as usize];
@@ -78,43 +76,5 @@ impl Cut {
     pub(crate) fn crosses_to(&self, port: u32) -> Option<u32> {
         let towards = self.towards[port as usize];
         (towards != SAME).then_some(towards)
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)] // A test may fail.
-mod tests {
-    use super::*;
-    use anabranch_fabric::topology::{FatTree, LeafSpine};
-
-    /// A pod stays together, hosts are with their leaf, and the parts are of a size.
-    #[test]
-    fn parts_by_leaves_keep_pods() {
-        let fabric = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
-        let cut = Cut::new(&fabric, &Partition::by_leaves(&fabric, 2), Framing::ETHERNET, &[]);
-        let core =
-            |node: u32| fabric.ports_of(node).iter().all(|&port| fabric.ports()[port as usize].to >= 16);
-        for (index, port) in (0..).zip(fabric.ports()) {
-            let crosses = cut.crosses_to(index).is_some();
-            assert!(!crosses || core(port.from) != core(port.to), "only links of cores cross");
-        }
-        let of =
-            |part: u32| (0..fabric.nodes().len() as u32).filter(|&node| cut.part_of(node) == part).count();
-        assert_eq!((cut.parts(), of(0), of(1)), (2, 18, 18));
-    }
-
-    #[test]
-    fn the_look_ahead_is_a_delay_and_the_shortest_frame() {
-        let fabric = LeafSpine { leaves: 2, spines: 1, ..LeafSpine::default() }.build().unwrap();
-        let partition = Partition::by_leaves(&fabric, 2);
-        let crossing =
-            |cut: &Cut| (0..fabric.ports().len() as u32).find(|&port| cut.crosses_to(port).is_some());
-        let cut = Cut::new(&fabric, &partition, Framing::ETHERNET, &[]);
-        let port = crossing(&cut).unwrap();
-        let link = &fabric.ports()[port as usize];
-        assert_eq!(cut.lookahead_ps(), link.delay_ps + 84 * 8 * 1_000_000_000_000 / link.rate.bps());
-        let faster = Change { at_ps: 5, what: What::PortRate(port, link.rate) };
-        let cut = Cut::new(&fabric, &partition, Framing::ETHERNET, &[faster]);
-        assert_eq!(cut.lookahead_ps(), link.delay_ps);
     }
 }

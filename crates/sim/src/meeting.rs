@@ -56,7 +56,7 @@ impl Barrier {
     }
 }
 
-/// What a thread brings to a meeting: a report for all, and letters for each.
+/// Board of a thread at a meeting: a report for all, and letters for each.
 struct Board<R, L> {
     report: Mutex<R>,
     letters: Vec<Mutex<Vec<L>>>,

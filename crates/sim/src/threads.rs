@@ -12,10 +12,10 @@ const FLOWS_MAX: u64 = 1 << 22;
 /// Time in picoseconds for which the parts of a run go on before they meet again.
 #[must_use]
 pub fn lookahead_ps<C>(fabric: &Fabric, settings: &Settings<C>, partition: &Partition) -> u64 {
-    Cut::new(fabric, partition, settings.framing, &settings.changes).lookahead_ps()
+    Cut::new(fabric, partition.part_of_nodes(), settings.framing, &settings.changes).lookahead_ps()
 }
 
-/// What keeps a run on one thread, if anything does.
+/// Reason why one thread simulates a run, if it takes one.
 #[must_use]
 pub fn one_thread<C>(
     fabric: &Fabric,
@@ -50,5 +50,45 @@ pub fn one_thread<C>(
         Some("links without delay")
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may fail.
+mod tests {
+    use super::*;
+    use crate::Framing;
+    use anabranch_fabric::Change;
+    use anabranch_fabric::topology::{FatTree, LeafSpine};
+
+    /// A pod stays together, hosts are with their leaf, and the parts are of a size.
+    #[test]
+    fn parts_by_leaves_keep_pods() {
+        let fabric = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
+        let cut = Cut::new(&fabric, Partition::by_leaves(&fabric, 2).part_of_nodes(), Framing::ETHERNET, &[]);
+        let core =
+            |node: u32| fabric.ports_of(node).iter().all(|&port| fabric.ports()[port as usize].to >= 16);
+        for (index, port) in (0..).zip(fabric.ports()) {
+            let crosses = cut.crosses_to(index).is_some();
+            assert!(!crosses || core(port.from) != core(port.to), "only links of cores cross");
+        }
+        let of =
+            |part: u32| (0..fabric.nodes().len() as u32).filter(|&node| cut.part_of(node) == part).count();
+        assert_eq!((cut.parts(), of(0), of(1)), (2, 18, 18));
+    }
+
+    #[test]
+    fn the_look_ahead_is_a_delay_and_the_shortest_frame() {
+        let fabric = LeafSpine { leaves: 2, spines: 1, ..LeafSpine::default() }.build().unwrap();
+        let partition = Partition::by_leaves(&fabric, 2);
+        let crossing =
+            |cut: &Cut| (0..fabric.ports().len() as u32).find(|&port| cut.crosses_to(port).is_some());
+        let cut = Cut::new(&fabric, partition.part_of_nodes(), Framing::ETHERNET, &[]);
+        let port = crossing(&cut).unwrap();
+        let link = &fabric.ports()[port as usize];
+        assert_eq!(cut.lookahead_ps(), link.delay_ps + 84 * 8 * 1_000_000_000_000 / link.rate.bps());
+        let faster = Change { at_ps: 5, what: What::PortRate(port, link.rate) };
+        let cut = Cut::new(&fabric, partition.part_of_nodes(), Framing::ETHERNET, &[faster]);
+        assert_eq!(cut.lookahead_ps(), link.delay_ps);
     }
 }

@@ -1,6 +1,6 @@
 //! One simulation on several threads: the outcome is that of one thread, to the bit, for any cut of the fabric.
 //!
-//! What takes one thread alone is taken out of a scenario first: load balancers other than tables, transports other than TCP,
+//! Everything that takes one thread is taken out of a scenario first: load balancers other than tables, transports other than TCP,
 //! graphs and flows that wait. Fabric, changes, sizes, cards, tables and intervals stay.
 
 use crate::broken::{Broken, holds};
@@ -21,7 +21,7 @@ const APART_PS: u64 = 1_000_000;
 /// Most events of a run that is compared.
 const EVENTS_MAX: u64 = 200_000;
 
-/// What is left of the settings on several threads.
+/// Settings without what takes one thread.
 fn plain(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     let scheme = settings.balancing.scheme.clone();

@@ -38,7 +38,7 @@ pub(crate) struct Remote {
     unsettled: BTreeMap<Closing, ()>,
     /// When connections closed whose receiver is here, and not their sender.
     closings: FxHashMap<u32, u64>,
-    /// What became of segments that no half counts, by connection.
+    /// Counts of segments that no half counts, by connection.
     ends: FxHashMap<u32, FlowRecord>,
     /// Receivers here that have not all of their message, once no flow is left to begin.
     receiving: Option<Vec<u32>>,
@@ -123,7 +123,7 @@ impl Hosts<'_> {
         self.remote = Some(Box::new(Remote::new(here, downlinks)));
     }
 
-    /// Of flows that begin at a time: notes them all, and returns those that begin in this part.
+    /// Notes the flows that begin at a time, and returns those that begin in this part.
     pub(super) fn note_starts(&mut self, mut starts: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
         let Some(remote) = &mut self.remote else { return starts };
         remote.starts.clone_from(&starts);

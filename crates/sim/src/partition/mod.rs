@@ -82,14 +82,9 @@ impl Partition {
         self.part_of_switch.iter().chain(&self.part_of_host).max().map_or(1, |last| last + 1)
     }
 
-    /// Part of each switch, counted from the first.
-    pub(crate) fn part_of_switch(&self) -> &[u32] {
-        &self.part_of_switch
-    }
-
-    /// Part of each host.
-    pub(crate) fn part_of_host(&self) -> &[u32] {
-        &self.part_of_host
+    /// Part of each node of the fabric.
+    pub(crate) fn part_of_nodes(&self) -> Vec<u32> {
+        self.part_of_host.iter().chain(&self.part_of_switch).copied().collect()
     }
 
     /// Whether the hosts of each leaf are in one part.

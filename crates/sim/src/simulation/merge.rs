@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Records that are passed to a sink at once.
 const PIECE: usize = 1 << 12;
 
-/// What one part has at the end. Records of flows, ports and samples are as many as the whole has; what the part does not know
+/// Outcome of one part. Records of flows, ports and samples are as many as the whole has; what the part does not know
 /// of them is blank.
 pub(super) struct PartOutcome {
     end_ps: u64,
@@ -31,7 +31,7 @@ pub(super) struct PartOutcome {
 }
 
 impl<B: SwitchBalancer> Simulation<'_, B> {
-    /// What this part has when the run is over.
+    /// Outcome of this part when the run is over.
     pub(super) fn part_outcome(mut self) -> Result<PartOutcome, SimulationError> {
         self.end_records();
         let end_ps = self.network.now_ps;

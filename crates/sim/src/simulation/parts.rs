@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-/// What a part tells the others when they meet.
+/// Report of a part to the others when they meet.
 #[derive(Clone, Debug, Default)]
 struct Report {
     /// Position of its next event, without the packets that it is about to hear of.
@@ -49,7 +49,7 @@ struct Report {
     closed: Vec<Closing>,
 }
 
-/// What all parts know when they have met.
+/// State of the whole that all parts know when they have met.
 #[derive(Default)]
 struct View {
     /// Key of the next event of all, and its time.
@@ -102,7 +102,7 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
     partition: &Partition,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    let cut = Arc::new(Cut::new(fabric, partition, settings.framing, &settings.changes));
+    let cut = Arc::new(Cut::new(fabric, partition.part_of_nodes(), settings.framing, &settings.changes));
     let meetings = Meetings::new(cut.parts());
     let sink = progress.take_sink();
     let run = |number: usize| {

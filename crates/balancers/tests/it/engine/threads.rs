@@ -29,6 +29,21 @@ fn fat_tree() -> Fabric {
     FatTree { k: 4, host_link: link(), uplink: link(), ..FatTree::default() }.build().unwrap()
 }
 
+/// Long links: a window, and what is on its way, last for 10 us.
+fn long_links() -> Fabric {
+    let long = LinkSettings { delay_ps: 10 * PS_PER_US, ..LinkSettings::default() };
+    LeafSpine {
+        leaves: 4,
+        spines: 3,
+        hosts_per_leaf: 3,
+        host_link: long,
+        uplink: long,
+        ..LeafSpine::default()
+    }
+    .build()
+    .unwrap()
+}
+
 /// Two bursts with a silence between them.
 fn bursts(fabric: &Fabric) -> Vec<Flow> {
     let (mut stream, hosts) = (Stream::new(7, "bursts"), fabric.hosts());
@@ -169,6 +184,55 @@ fn parts_end_with_the_whole() {
     }
 }
 
+/// Its bound on the end of a run is that of present rates: they rise here before the last flow ends.
+#[test]
+fn parts_end_with_the_whole_behind_a_link_that_gets_faster() {
+    let fabric = long_links();
+    let last = fabric.hosts() - 1;
+    let downlink = fabric.ports()[fabric.ports_of(last)[0] as usize].reverse;
+    let rate = |at_us: u64, bps| {
+        let what = What::PortRate(downlink, Rate::from_bps(bps).unwrap());
+        Change { at_ps: at_us * PS_PER_US, what }
+    };
+    let changes = vec![rate(0, 1_000_000_000), rate(1000, 10_000_000_000)];
+    for size_bytes in [300_000, 400_000, 410_000] {
+        let flows = [flow(0, last, size_bytes, 0), flow(1, 2, 900, 0)];
+        let mut settings = settings_of(Table::Uniform, changes.clone(), 1);
+        settings.observe = Observe::default();
+        let whole = outcome(&fabric, &flows, &settings, None);
+        assert!(whole.totals.end_ps > 1000 * PS_PER_US && whole.totals.end_ps < 2500 * PS_PER_US);
+        for cut in [Partition::by_leaves(&fabric, 2), by_lot(&fabric, 1, 5)] {
+            compare(&whole, &outcome(&fabric, &flows, &settings, Some(&cut)), &format!("{size_bytes} bytes"));
+        }
+    }
+}
+
+/// A round trip takes 80 us, and a segment is sent again after 15 and 45 us: the second time it arrives just after its
+/// connection has closed.
+#[test]
+fn a_connection_closes_for_both_parts_at_once() {
+    let fabric = long_links();
+    let mut stream = Stream::new(3, "late");
+    let hosts = u64::from(fabric.hosts());
+    let draw = |_| {
+        let (src, more, at_ps) =
+            (stream.below(hosts), 1 + stream.below(hosts - 1), stream.below(2000 * PS_PER_US));
+        flow(src as u32, ((src + more) % hosts) as u32, 1 + stream.below(6000), at_ps)
+    };
+    let mut flows: Vec<Flow> = (0..1500).map(draw).collect();
+    flows.sort_by_key(|flow| if let Start::At(at_ps) = flow.start { at_ps } else { 0 });
+    for seed in [1, 3] {
+        let mut settings = settings_of(Table::Turns { block: false }, Vec::new(), seed);
+        let Transport::Tcp(tcp) = &mut settings.transports[0] else { unreachable!("TCP") };
+        (tcp.rto_min_ps, tcp.rto_initial_ps) = (15 * PS_PER_US, 15 * PS_PER_US);
+        let whole = outcome(&fabric, &flows, &settings, None);
+        assert!(whole.flows.iter().map(|record| record.retransmitted_packets).sum::<u64>() > 1000);
+        for cut in [Partition::by_leaves(&fabric, 2), by_lot(&fabric, seed, 4)] {
+            compare(&whole, &outcome(&fabric, &flows, &settings, Some(&cut)), &format!("seed {seed}"));
+        }
+    }
+}
+
 #[test]
 fn what_takes_one_thread_says_so() {
     let fabric = leaf_spine();
@@ -185,7 +249,7 @@ fn what_takes_one_thread_says_so() {
     let waiting = Flow { start: Start::After { flow: 0, delay_ps: 0 }, ..flow(4, 0, 1000, 0) };
     assert_eq!(reason(&plain, vec![flow(0, 4, 1000, 0), waiting]), Some("flows that wait for others"));
     let mut datagrams = plain.clone();
-    datagrams.transports = udp(10_000_000_000);
+    datagrams.transports = vec![udp(10_000_000_000)];
     assert!(reason(&datagrams, one()).is_some_and(|what| what.contains("TCP")));
     let mut recorded = plain.clone();
     recorded.observe.events_max = 1;
