@@ -53,7 +53,8 @@ def test_a_run_that_takes_one_thread_says_why(tmp_path: Path, changes: dict[str,
 def test_the_command_prints_how_many_threads_there_were(tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     file.write_text(
-        'name = "a"\n[fabric]\nleaves = 4\nspines = 4\nhosts_per_leaf = 16\nlink = { rate = "40 Gbps", delay = "5 us" }\n'
+        'name = "a"\n[fabric]\nleaves = 4\nspines = 4\nhosts_per_leaf = 16\n'
+        'link = { rate = "40 Gbps", delay = "5 us" }\n'
         '[[traffic]]\nsizes = "web-search"\nload = 0.7\nduration = "300 us"\n[transport]\nkind = "dctcp"\n'
     )
     runs = ["--runs", str(tmp_path / "runs"), "--threads", "2"]

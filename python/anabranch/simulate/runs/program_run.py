@@ -32,8 +32,16 @@ class ProgramRun:
     totals: dict[str, int | float]
     counts: list[tuple[str, int]]
     captures: dict[str, bytes]
-    threads: int = 1
-    one_thread: str | None = None
+
+    @property
+    def threads(self) -> int:
+        """Number of threads that simulated."""
+        return 1
+
+    @property
+    def one_thread(self) -> str | None:
+        """Reason why one thread simulated, if several were asked for: programs are asked for one."""
+        return None
 
     @property
     def flows_total(self) -> int:
