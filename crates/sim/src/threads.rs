@@ -66,8 +66,10 @@ mod tests {
     fn parts_by_leaves_keep_pods() {
         let fabric = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
         let cut = Cut::new(&fabric, Partition::by_leaves(&fabric, 2).part_of_nodes(), Framing::ETHERNET, &[]);
-        let core =
-            |node: u32| fabric.ports_of(node).iter().all(|&port| fabric.ports()[port as usize].to >= 16);
+        let neighbours =
+            |node: u32| fabric.ports_of(node).iter().map(|&port| fabric.ports()[port as usize].to);
+        let leaf = |node: u32| neighbours(node).any(|other| other < fabric.hosts());
+        let core = |node: u32| neighbours(node).all(|other| other >= fabric.hosts() && !leaf(other));
         for (index, port) in (0..).zip(fabric.ports()) {
             let crosses = cut.crosses_to(index).is_some();
             assert!(!crosses || core(port.from) != core(port.to), "only links of cores cross");
