@@ -177,6 +177,11 @@ class Run:
     def totals(self) -> dict[str, int | float]: ...
     @property
     def counts(self) -> list[tuple[str, int]]: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def one_thread(self) -> str | None:
+        """What kept it on one of several threads that were asked for."""
     def write_captures(self, folder: str) -> list[str]: ...
 
 EndsRow: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64], npt.NDArray[np.bool_]]
@@ -425,8 +430,13 @@ class Scenario:
         pick: Callable[[Packet, View], int] | None = None,
         hosts: Mapping[str, Callable[..., object] | None] | None = None,
         flows_held_max: int = ...,
+        threads: int = 1,
+        part_anyway: bool = False,
     ) -> Run:
-        """Simulates. Records of more than `flows_held_max` flows (2^20) wait in a file in the folder TMPDIR."""
+        """Simulates. Records of more than `flows_held_max` flows (2^20) wait in a file in the folder TMPDIR.
+
+        At most `threads` simulate, one where several cannot or would lose (`part_anyway`: only where they cannot).
+        """
 
     def take_ports(self, progress: Progress) -> Columns:
         """Rows of `Run.ports` for intervals that have ended since the last call; the first call yields none yet.

@@ -68,6 +68,11 @@ macro_rules! with_table {
     };
 }
 
+/// Tables of switches with these hash inputs.
+fn table_of<S: Planned>(settings: &Settings, salts: &[u32], parameters: S::Parameters) -> TableBalancer<S> {
+    TableBalancer::new(parameters, settings.balancing.granularity, salts, settings.seed)
+}
+
 /// One simulation: what runs where, and how it is balanced. [`Task::new`] checks it.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -82,6 +87,8 @@ pub struct Task<'a> {
     pub progress: &'a Progress,
     /// Parts of the fabric that are served by values of their own, if there are any.
     pub(crate) partition: Option<&'a Partition>,
+    /// Parts of the fabric that are simulated on a thread each, if there are any.
+    pub(crate) threads: Option<&'a Partition>,
     /// Program that drives it, if one does.
     pub(crate) driver: Option<&'a dyn Driver>,
 }
@@ -98,13 +105,39 @@ impl<'a> Task<'a> {
         progress: &'a Progress,
     ) -> Result<Self, SimulationError> {
         anabranch_sim::check(fabric, flows, settings)?;
-        Ok(Self { fabric, flows, settings, progress, partition: None, driver: None })
+        Ok(Self { fabric, flows, settings, progress, partition: None, threads: None, driver: None })
     }
 
     /// The same simulation, which goes as far as `driver` says, with the messages that it sends.
     #[must_use]
     pub fn driven_by(self, driver: &'a dyn Driver) -> Self {
         Self { driver: Some(driver), ..self }
+    }
+
+    /// The same simulation, each part of the fabric on a thread of its own. Its outcome is the same.
+    ///
+    /// # Errors
+    /// Why this simulation takes one thread, see [`Self::one_thread`].
+    pub fn on_threads(self, parts: &'a Partition) -> Result<Self, SimulationError> {
+        match self.one_thread(parts) {
+            Some(reason) => Err(SimulationError::new(
+                format!("threads: {reason}: only one thread simulates that"),
+                "ask for one thread",
+            )),
+            None => Ok(Self { threads: Some(parts), ..self }),
+        }
+    }
+
+    /// Reason why one thread simulates this, if it takes one.
+    #[must_use]
+    pub fn one_thread(&self, parts: &Partition) -> Option<&'static str> {
+        if self.settings.balancing.scheme.get().is_some() {
+            Some("load balancers other than tables of switches")
+        } else if self.driver.is_some() || self.partition.is_some() {
+            Some("what another program drives")
+        } else {
+            anabranch_sim::one_thread(self.fabric, self.flows, self.settings, parts)
+        }
     }
 
     /// The same simulation, with a value of the load balancer for each part of the fabric. Its outcome is the same.
@@ -215,6 +248,16 @@ impl Task<'_> {
         outside: Option<&Outside<'_>>,
     ) -> Result<Outcome, SimulationError> {
         let first_switch = self.fabric.hosts();
+        if let (Some(parts), None, None) = (self.threads, &hosts, outside) {
+            let (settings, salts, parameters) = (self.settings, self.salts(), parameters()?);
+            let make = || {
+                let table = table_of::<S>(settings, &salts, parameters.clone());
+                Ok(WeighedBalancer::new(table, None, first_switch))
+            };
+            let of = (self.fabric, self.flows);
+            let weighing = &settings.balancing.weighing;
+            return anabranch_sim::simulate_in_parts(&make, weighing, of, settings, parts, self.progress);
+        }
         let tables = || Ok(WeighedBalancer::new(self.table::<S>(parameters()?), outside, first_switch));
         self.run(tables, hosts)
     }
@@ -231,8 +274,7 @@ impl Task<'_> {
     }
 
     pub(crate) fn table<S: Planned>(self, parameters: S::Parameters) -> TableBalancer<S> {
-        let settings = self.settings;
-        TableBalancer::new(parameters, settings.balancing.granularity, &self.salts(), settings.seed)
+        table_of(self.settings, &self.salts(), parameters)
     }
 
     /// Hash inputs of the switches.

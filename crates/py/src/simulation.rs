@@ -8,7 +8,7 @@ use crate::own_scheme::{PythonPicker, PythonWeigher};
 use crate::progress::Progress;
 use crate::topology::topology;
 use anabranch_balancers::{
-    Balancing, Settings, simulate, simulate_by_hosts, simulate_picked, simulate_weighed,
+    Balancing, Settings, Task, simulate, simulate_by_hosts, simulate_picked, simulate_weighed,
 };
 use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Position};
@@ -223,9 +223,10 @@ impl Scenario {
 
     /// Blocks until the run has ended or `progress` has cancelled it, without the interpreter lock. `weights`, once per
     /// `epoch`, or `pick` replace the scenario's routing, `hosts` gives packets their entropy. Records of more flows than
-    /// `flows_held_max` wait in a file.
+    /// `flows_held_max` wait in a file. At most `threads` simulate it; `part_anyway`: even where they are known to lose.
     #[pyo3(signature = (
-        progress=None, *, weights=None, epoch="", pick=None, hosts=None, flows_held_max=FLOWS_HELD_MAX
+        progress=None, *, weights=None, epoch="", pick=None, hosts=None, flows_held_max=FLOWS_HELD_MAX, threads=1,
+        part_anyway=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn run(
@@ -237,6 +238,8 @@ impl Scenario {
         pick: Option<Py<PyAny>>,
         hosts: Option<Methods>,
         flows_held_max: usize,
+        threads: u32,
+        part_anyway: bool,
     ) -> PyResult<Run> {
         let shared = progress.map_or_else(|| Py::new(py, Progress::default()), Ok)?;
         let progress = shared.get();
@@ -251,6 +254,12 @@ impl Scenario {
         });
         let flows = py.detach(|| self.drawn()).map_err(refused)?;
         let file = (flows.len() > flows_held_max).then(|| record_file(progress.inner())).transpose()?;
+        let is_own = weigher.is_some() || picker.is_some() || hosts.is_some();
+        let parts = match threads {
+            0 | 1 => None,
+            _ if is_own => Some(Err("a load balancer of one's own".to_owned())),
+            _ => Some(py.detach(|| self.resolved.parts(flows, threads, part_anyway)).map_err(impossible)?),
+        };
         let outcome = py.detach(|| {
             progress.expect(settings.end_ps, flows.len());
             let progress = progress.inner();
@@ -260,7 +269,12 @@ impl Scenario {
                 (None, None, Some(hosts)) => {
                     simulate_by_hosts(Box::new(hosts), fabric, flows, settings, progress)
                 }
-                (None, None, None) => simulate(fabric, flows, settings, progress),
+                (None, None, None) => match &parts {
+                    Some(Ok(parts)) => Task::new(fabric, flows, settings, progress)
+                        .and_then(|task| task.on_threads(parts))
+                        .and_then(Task::simulate),
+                    _ => simulate(fabric, flows, settings, progress),
+                },
             }
             .map_err(impossible)
         });
@@ -275,7 +289,13 @@ impl Scenario {
         if progress.inner().is_cancelled() {
             return Err(PyKeyboardInterrupt::new_err("the run was cancelled"));
         }
-        Run::of(py, &self.resolved, settings, flows.clone(), outcome, file)
+        let mut run = Run::of(py, &self.resolved, settings, flows.clone(), outcome, file)?;
+        match parts {
+            Some(Ok(parts)) => run.threads = parts.count(),
+            Some(Err(what)) => run.one_thread = Some(what),
+            None => {}
+        }
+        Ok(run)
     }
 
     /// Rows of `ports` for the intervals that have ended since the last call; the first call yields none yet.
@@ -320,6 +340,11 @@ pub(crate) struct Run {
     totals: Py<PyDict>,
     #[pyo3(get)]
     counts: Vec<(&'static str, u64)>,
+    /// Threads that simulated it, and what kept it on one of several that were asked for.
+    #[pyo3(get)]
+    threads: u32,
+    #[pyo3(get)]
+    one_thread: Option<String>,
     resolved: Arc<Resolved>,
     captures: Vec<CapturedPacket>,
 }
@@ -384,6 +409,8 @@ impl Run {
             requests: requests?,
             totals: sums(py, &totals)?,
             counts,
+            threads: 1,
+            one_thread: None,
             resolved: Arc::clone(resolved),
             captures,
         })

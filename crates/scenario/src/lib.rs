@@ -19,6 +19,7 @@ mod reference;
 mod resolve;
 mod scenario;
 mod section;
+mod threads;
 mod tier;
 mod warnings;
 mod workloads;

@@ -14,11 +14,11 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 /// Bits of [`Packet::connection`] that name the slot; the generation stands above.
-const SLOT_BITS: u32 = 24;
+pub(crate) const SLOT_BITS: u32 = 24;
 
 /// Last generation of a slot. A slot that has lived it is not used again, so that no name is given twice in a run:
 /// a packet, a timer or a switch's memory of a closed connection can never be taken for another's.
-const LAST_GENERATION: u32 = u32::MAX >> SLOT_BITS;
+pub(crate) const LAST_GENERATION: u32 = u32::MAX >> SLOT_BITS;
 
 /// Slot of a connection in the table of connections, from its name: small numbers, used again.
 #[inline(always)]
@@ -140,13 +140,15 @@ impl Connection {
 
     pub(crate) fn sender<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut AnySender, Outlet<'a>) {
         let Half { end, address, wake_ps, slot } = &mut self.sending;
-        let (timer, owner) = (Timer::Sender(address.connection), Owner::Sender(address.connection));
+        let timer = Timer::of_sender(self.message.flow, address.connection);
+        let owner = Owner::Sender(address.connection);
         (end, Outlet { network, address: &*address, wake_ps, timer, owner, slot })
     }
 
     pub(crate) fn receiver<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut AnyReceiver, Outlet<'a>) {
         let Half { end, address, wake_ps, slot } = &mut self.receiving;
-        let (timer, owner) = (Timer::Receiver(address.connection), Owner::Receiver(address.connection));
+        let timer = Timer::of_receiver(self.message.flow, address.connection);
+        let owner = Owner::Receiver(address.connection);
         (end, Outlet { network, address, wake_ps, timer, owner, slot })
     }
 
@@ -362,6 +364,26 @@ impl Connections {
         self.open += 1;
         self.peak = self.peak.max(self.open);
         Ok(connection)
+    }
+
+    /// Opens a connection whose name is given, as the parts of a fabric give it, in its slot; all else as [`Self::open`].
+    pub(crate) fn open_as(&mut self, name: u32, blank: impl Fn() -> Connection) -> &mut Connection {
+        let slot = connection_slot(name);
+        if slot >= self.all.len() {
+            let closed = || Connection { open: false, ..blank() };
+            self.all.resize_with(slot + 1, closed);
+        }
+        let connection = &mut self.all[slot];
+        connection.sending.address.connection = name;
+        connection.open = true;
+        self.open += 1;
+        connection
+    }
+
+    /// Closes a connection that was opened by [`Self::open_as`]. Its slot is given again with another name.
+    pub(crate) fn close_slot(&mut self, name: u32) {
+        self.all[connection_slot(name)].open = false;
+        self.open -= 1;
     }
 
     /// Closes a connection: late packets and timers will not find it.

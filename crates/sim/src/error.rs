@@ -22,6 +22,14 @@ impl SimulationError {
         )
     }
 
+    /// Records of flows that their sink cannot take.
+    pub(crate) fn records_unwritten(error: &std::io::Error) -> Self {
+        Self::new(
+            format!("records of flows cannot be written: {error}"),
+            "free space in the folder for temporary files, or name another in TMPDIR",
+        )
+    }
+
     /// An error from its two halves.
     pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { problem: problem.into(), hint: hint.into() }

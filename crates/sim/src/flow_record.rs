@@ -118,6 +118,16 @@ impl FlowRecord {
         *packets += 1;
     }
 
+    /// Adds what another record has of segments that no connection counts.
+    pub(crate) fn add_ends(&mut self, other: &Self) {
+        self.delivered_bytes += other.delivered_bytes;
+        self.delivered_packets += other.delivered_packets;
+        self.dropped_bytes += other.dropped_bytes;
+        self.dropped_packets += other.dropped_packets;
+        self.lost_bytes += other.lost_bytes;
+        self.lost_packets += other.lost_packets;
+    }
+
     /// Segments of which it is not known yet what becomes.
     pub(crate) fn left_packets(&self) -> u64 {
         self.sent_packets - self.delivered_packets - self.dropped_packets - self.lost_packets

@@ -12,6 +12,7 @@ mod messages;
 mod multipath;
 mod opening;
 mod queue_pairs;
+mod remote;
 mod starts;
 mod streams;
 mod wakes;
@@ -35,6 +36,8 @@ use foresight::Foreseen;
 use messages::Messages;
 use multipath::Multipaths;
 use queue_pairs::Striped;
+pub(crate) use remote::Closing;
+use remote::Remote;
 use std::collections::HashMap;
 use streams::Streams;
 use work::Works;
@@ -82,6 +85,8 @@ pub(crate) struct Hosts<'a> {
     past: HashMap<u32, Vec<(u64, u32)>>,
     /// Connections of flows of MPTCP that ended so.
     past_subflows: HashMap<u32, Vec<u32>>,
+    /// Connections with a half in another part, where this is a part of a fabric.
+    pub(crate) remote: Option<Box<Remote>>,
 }
 
 impl<'a> Hosts<'a> {
@@ -129,6 +134,7 @@ impl<'a> Hosts<'a> {
             windows: Vec::new(),
             past: HashMap::new(),
             past_subflows: HashMap::new(),
+            remote: None,
         }
     }
 
@@ -141,8 +147,8 @@ impl<'a> Hosts<'a> {
         self.foresee_timers(timer, network);
         match timer {
             Timer::Start(flow) => return self.begin(flow, network),
-            Timer::Sender(name) => self.wake_sender(name, network),
-            Timer::Receiver(name) => self.wake_receiver(name, network),
+            Timer::Sender(_, name) => self.wake_sender(name, network),
+            Timer::Receiver(_, name) => self.wake_receiver(name, network),
             Timer::Work(number) => self.work_due(number, network),
             Timer::Pacer(host) => self.grant(host, network),
             Timer::SwitchBalancer(..) | Timer::HostBalancer(..) | Timer::Pause(..) => {}

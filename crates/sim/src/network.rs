@@ -2,6 +2,7 @@
 
 mod cards;
 mod classed;
+mod crossing;
 pub(crate) mod recorder;
 mod view;
 
@@ -18,6 +19,8 @@ use crate::timers::{Timer, Timers};
 use crate::{EventKind, Framing, Kind, Nic, Observe, Packet, Queueing, marks};
 use anabranch_fabric::{Buffer, Fabric, Marking};
 use anabranch_traffic::random::Stream;
+use crossing::Crossing;
+pub(crate) use crossing::{Letter, Role};
 use recorder::Recorder;
 use std::sync::Arc;
 
@@ -123,8 +126,11 @@ pub struct Network {
     pub(crate) ended: Vec<Ended>,
     /// Records of single packets, where some are asked for.
     pub(crate) recorder: Option<Box<Recorder>>,
-    /// Whether a packet that is offered to a port may need more than the port: a recorder, or queues before it.
+    /// Whether a packet that is offered to a port may need more than the port: a recorder, queues before it, or its
+    /// other end in another part.
     watched: bool,
+    /// Links to other parts, where this is a part of a fabric.
+    pub(crate) crossing: Option<Box<Crossing>>,
     /// Ports that the load balancer at work may touch, if not all of them.
     confined: Option<Arc<[bool]>>,
 }
@@ -177,6 +183,7 @@ impl Network {
             attention: false,
             ended: Vec::new(),
             recorder: None,
+            crossing: None,
             confined: None,
         }
     }
@@ -227,6 +234,11 @@ impl Network {
     fn enqueue_watched<const HOST: bool>(&mut self, port: u32, id: PacketId) {
         if self.classed.is_some() {
             self.offer_classed(port, id);
+        } else if let Some(crossing) = &self.crossing {
+            match crossing.towards(port) {
+                None => _ = self.offer::<HOST>(port, id),
+                Some(part) => self.offer_across::<HOST>(port, id, part),
+            }
         } else {
             self.enqueue_recorded::<HOST>(port, id);
         }
@@ -470,6 +482,11 @@ impl Network {
     /// The timer that comes so many after the next, if it is known.
     pub(crate) fn coming_timer(&self, after: usize) -> Option<Timer> {
         self.timers.coming(after)
+    }
+
+    /// The next timer.
+    pub(crate) fn next_timer(&self) -> Option<Timer> {
+        self.timers.first()
     }
 
     pub(crate) fn due(&mut self) -> Option<Timer> {

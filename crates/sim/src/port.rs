@@ -6,6 +6,7 @@
 
 mod change;
 mod count;
+mod crossing;
 mod faults;
 mod foresight;
 mod line;

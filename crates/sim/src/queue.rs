@@ -78,6 +78,22 @@ impl EventQueue {
         Some((self.first >> self.bits, source as usize))
     }
 
+    /// Key of the earliest event of all, which is in the order of events; [`u64::MAX`] if there is none.
+    #[inline(always)]
+    pub(crate) fn first_key(&self) -> u64 {
+        self.first
+    }
+
+    /// Key of an event of a source at a time.
+    pub(crate) fn key_of(&self, source: usize, at_ps: u64) -> u64 {
+        if at_ps == NEVER_PS { NEVER } else { self.key(source, at_ps) }
+    }
+
+    /// Time of a key; [`NEVER_PS`] of none.
+    pub(crate) fn time_ps(&self, key: u64) -> u64 {
+        if key == NEVER { NEVER_PS } else { key >> self.bits }
+    }
+
     /// Winner of that of `2^depth` equal parts of the tree in which `source` stands, or `source` if there are fewer; any
     /// source if the part has no event.
     #[inline(always)]

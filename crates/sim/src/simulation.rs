@@ -3,6 +3,11 @@
 mod change;
 mod driven;
 mod foresight;
+mod merge;
+mod parts;
+mod sums;
+
+pub use parts::simulate_in_parts;
 
 use crate::control::{Control, Schedule};
 use crate::door::HostBalancer;
@@ -20,6 +25,7 @@ use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::Weighing;
 use anabranch_split::picks::mix;
 use anabranch_traffic::FlowSource;
+use parts::Part;
 use std::sync::atomic::Ordering;
 
 /// Events between two looks at [`Progress`].
@@ -59,6 +65,8 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     /// Number of port records that stand in [`Progress`], or stood there until somebody took them.
     ports_reported: usize,
     queue_samples: Vec<QueueSample>,
+    /// The part of the fabric that this simulates, if it is not the whole.
+    part: Option<Box<Part>>,
 }
 
 /// A time without any packet.
@@ -71,9 +79,10 @@ struct Silence {
 }
 
 impl Silence {
-    /// Whether there was no packet in the interval that ends now. To be asked at each end.
-    fn goes_on(&mut self, network: &Network) -> bool {
-        let sent = (network.packets.len() == 0).then_some(network.sent);
+    /// Whether there was no packet in the interval that ends now, when so many have been sent and are left. To be asked at
+    /// each end.
+    fn goes_on(&mut self, (sent, left): (u64, u64)) -> bool {
+        let sent = (left == 0).then_some(sent);
         let before = std::mem::replace(&mut self.sent, sent);
         sent.is_some() && sent == before
     }
@@ -124,6 +133,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             port_records: Vec::new(),
             ports_reported: 0,
             queue_samples: Vec::new(),
+            part: None,
         })
     }
 
@@ -170,7 +180,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
                 if progress.is_cancelled() {
                     break;
                 }
-                self.crowded = self.network.packets.len() > CROWD || self.hosts.connections_open() > CROWD;
+                self.crowded = self.is_crowded();
                 self.network.attention |= self.crowded;
             }
             if source >= source::PORTS {
@@ -231,6 +241,10 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             ),
             "route without circles (up and then down), or make the class lossy",
         )
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.network.packets.len() > CROWD || self.hosts.connections_open() > CROWD
     }
 
     fn events_so_far(&self) -> u64 {
@@ -322,7 +336,8 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
     /// Ends an interval. While the whole fabric is silent, nothing is written down: such intervals are joined.
     fn end_interval(&mut self) {
         let now_ps = self.network.now_ps;
-        if self.silence.goes_on(&self.network) {
+        let in_fabric = (self.network.sent, self.network.packets.len() as u64);
+        if self.silence.goes_on(self.part.as_ref().map_or(in_fabric, |part| part.whole)) {
             self.silence.until_ps = now_ps;
             return;
         }
@@ -380,11 +395,8 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         }
     }
 
-    /// The records and sums of the run.
-    ///
-    /// # Errors
-    /// Records of flows that the sink cannot take.
-    pub fn outcome(mut self, progress: &Progress) -> Result<Outcome, SimulationError> {
+    /// Writes down what is left to be when a run is over.
+    fn end_records(&mut self) {
         let last_ps = self.interval_start_ps.max(self.silence.until_ps);
         if self.network.now_ps > last_ps || self.port_records.is_empty() {
             self.end_interval();
@@ -395,43 +407,25 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         }
         self.hosts.attend(&mut self.network);
         self.hosts.finish();
+    }
+
+    /// The records and sums of the run.
+    ///
+    /// # Errors
+    /// Records of flows that the sink cannot take.
+    pub fn outcome(mut self, progress: &Progress) -> Result<Outcome, SimulationError> {
+        self.end_records();
         self.report(progress);
-        let sum = |count: fn(&PortRecord) -> u64| self.port_records.iter().map(count).sum();
+        let sums = self.sums();
         let totals = Totals {
-            packet_hops: sum(|record| record.sent_packets),
-            events: self.events_so_far(),
-            end_ps: self.network.now_ps,
-            flows_finished: self.hosts.finished,
-            sent_packets: self.network.sent,
-            delivered_packets: self.network.delivered,
-            dropped_packets: self.network.policed
-                + self.network.headers_arrived
-                + sum(|record| record.dropped_packets),
-            lost_packets: self.network.unroutable
-                + self.network.blackholed
-                + sum(|record| record.lost_packets),
-            marked_packets: sum(|record| record.marked_packets),
             packets_peak: self.network.packets.peak() as u64,
-            packets_left: self.network.packets.len() as u64,
             connections_peak: self.hosts.connections_peak() as u64,
+            ..sums.totals(&self.port_records, self.network.now_ps)
         };
         let mut counts = self.forwarding.balancer.counts();
         self.network.with_host_balancer(|host, _| counts.extend(host.counts()));
-        let Network { policed, headers_arrived, unroutable, probes, probe_link_bytes, recorder, .. } =
-            self.network;
-        let sums = [
-            ("probes sent", probes),
-            ("bytes of probes between switches, over all links", probe_link_bytes),
-            ("packets dropped by meters", policed),
-            ("headers of trimmed packets that reached hosts", headers_arrived),
-            ("packets without a path to their destination", unroutable),
-            (
-                "segments that receivers discarded: behind a gap, or without a posted receive",
-                self.hosts.refused.discarded,
-            ),
-            ("RNR NAKs: sends that came before their receive was posted", self.hosts.refused.not_ready),
-        ];
-        counts.extend(sums.into_iter().filter(|&(_, count)| count > 0));
+        counts.extend(sums.counts());
+        let recorder = self.network.recorder;
         let (captures, events) =
             recorder.map_or_else(Default::default, |recorder| (recorder.captures, recorder.events));
         let works = self.hosts.work_records();

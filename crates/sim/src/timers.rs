@@ -8,10 +8,11 @@ use std::collections::BinaryHeap;
 pub(crate) enum Timer {
     /// A flow begins: its number.
     Start(u32),
-    /// The sending half of a connection (slot and generation, as in [`crate::Packet::connection`]).
-    Sender(u32),
-    /// The receiving half of a connection.
-    Receiver(u32),
+    /// The sending half of a connection: the flow that it carried when the timer was set, modulo 2^29, and its name
+    /// ([`crate::Packet::connection`]). Flows are numbered alike however the fabric is cut, names of connections are not.
+    Sender(u32, u32),
+    /// The receiving half of a connection, likewise.
+    Receiver(u32, u32),
     /// The load balancer of a switch: the switch and a token of the balancer's own.
     SwitchBalancer(u32, u32),
     /// The load balancer of a host: the host and a token of the balancer's own.
@@ -24,17 +25,32 @@ pub(crate) enum Timer {
     Pacer(u32),
 }
 
-/// Bits of a key below the kind of timer, and below the switch or host.
+/// Bits of a key below the kind of timer, and below the flow, switch or host.
 const KIND_AT: u32 = 61;
 const NODE_AT: u32 = 32;
 
+/// The bits of a flow's number that a key has room for.
+const FLOW: u32 = (1 << (KIND_AT - NODE_AT)) - 1;
+
 impl Timer {
-    /// Number that has the order of the timers: kind, switch or host, then the rest.
+    /// Timer of the sending half of a connection that carries a flow.
+    #[inline(always)]
+    pub(crate) fn of_sender(flow: u32, connection: u32) -> Self {
+        Self::Sender(flow & FLOW, connection)
+    }
+
+    /// Timer of the receiving half of a connection that carries a flow.
+    #[inline(always)]
+    pub(crate) fn of_receiver(flow: u32, connection: u32) -> Self {
+        Self::Receiver(flow & FLOW, connection)
+    }
+
+    /// Number that has the order of the timers: kind, flow, switch or host, then the rest.
     fn key(self) -> u64 {
         let (kind, node, rest) = match self {
             Self::Start(flow) => (0, 0, flow),
-            Self::Sender(connection) => (1, 0, connection),
-            Self::Receiver(connection) => (2, 0, connection),
+            Self::Sender(flow, connection) => (1, flow, connection),
+            Self::Receiver(flow, connection) => (2, flow, connection),
             Self::SwitchBalancer(switch, token) => (3, switch, token),
             Self::HostBalancer(host, token) => (4, host, token),
             Self::Work(number) => (5, 0, number),
@@ -50,8 +66,8 @@ impl Timer {
         let (node, rest) = ((key >> NODE_AT) as u32 & ((1 << (KIND_AT - NODE_AT)) - 1), key as u32);
         match key >> KIND_AT {
             0 => Self::Start(rest),
-            1 => Self::Sender(rest),
-            2 => Self::Receiver(rest),
+            1 => Self::Sender(node, rest),
+            2 => Self::Receiver(node, rest),
             3 => Self::SwitchBalancer(node, rest),
             4 => Self::HostBalancer(node, rest),
             5 => Self::Work(rest),
@@ -157,6 +173,13 @@ impl Timers {
         ((at_ps, key) != NEVER).then_some(at_ps)
     }
 
+    /// The next timer.
+    pub(crate) fn first(&self) -> Option<Timer> {
+        let [start, present, soon] = self.fronts();
+        let first = start.min(present).min(soon);
+        (first != NEVER).then(|| Timer::of(first.1))
+    }
+
     pub(crate) fn pop(&mut self) -> Option<Timer> {
         let [start, present, soon] = self.fronts();
         let first = start.min(present).min(soon);
@@ -233,8 +256,8 @@ mod tests {
     fn timer() -> impl Strategy<Value = Timer> {
         (0..8, 0u32..1 << 29, any::<u32>()).prop_map(|(kind, node, rest)| match kind {
             0 => Timer::Start(rest),
-            1 => Timer::Sender(rest),
-            2 => Timer::Receiver(rest),
+            1 => Timer::of_sender(node, rest),
+            2 => Timer::of_receiver(node, rest),
             3 => Timer::SwitchBalancer(node, rest),
             4 => Timer::HostBalancer(node, rest),
             5 => Timer::Work(rest),

@@ -3,7 +3,7 @@
 //! `draw` writes scenarios as text, so that reading them is attacked too; `trial` runs one and holds it to the
 //! invariants: packets accounted for and sums that agree (`counts`), no flow faster than its links (`bound`), every
 //! stream arrives that has a path and the time (`arrival`), nothing is sent in vain where nothing fails (`calm`), an idle
-//! job leaves no trace (`apart`), two runs equal to the bit, nothing panics. It is compiled
+//! job leaves no trace (`apart`), several threads have the bits of one (`threads`), two runs equal to the bit, nothing panics. It is compiled
 //! with debug assertions and overflow checks, so that wrapping numbers panic. `cargo test` tries a fixed number of
 //! scenarios of a fixed seed; `make attack` tries others, as many or as long as asked for.
 //!
@@ -24,6 +24,7 @@ mod packet_events;
 mod panics;
 mod pinned;
 mod shrink;
+mod threads;
 mod trial;
 
 use anabranch_scenario::{BALANCE, catalogue};
@@ -43,6 +44,9 @@ const GIVEN_UP_PERMILLE_MAX: u64 = 5;
 
 /// Least number of calm runs with RoCE, and with UEC: fewer would not find transports that fight themselves.
 const CALM_MIN: u64 = 200;
+
+/// Least number of scenarios that are simulated on several threads too.
+const ON_THREADS_MIN: u64 = 200;
 
 /// Checks that the build checks numbers: only then are wrapping numbers found.
 #[test]
@@ -77,6 +81,8 @@ fn no_random_scenario_breaks_an_invariant() {
         let calm = report.ran.get(&format!("calm, transport {kind}")).copied().unwrap_or(0);
         assert!(calm >= CALM_MIN, "{calm} runs of {kind} were calm");
     }
+    let on_threads = report.ran.get(campaign::ON_THREADS).copied().unwrap_or(0);
+    assert!(on_threads >= ON_THREADS_MIN, "{on_threads} runs were compared with those of several threads");
     for entry in catalogue().into_iter().filter(|entry| entry.key == BALANCE) {
         assert!(report.ran.contains_key(&format!("routing {}", entry.name)), "{} never ran", entry.name);
     }

@@ -2,7 +2,7 @@
 //! invariant.
 
 use crate::broken::{Broken, holds};
-use crate::{apart, arrival, bound, calm, counts, packet_events};
+use crate::{apart, arrival, bound, calm, counts, packet_events, threads};
 use anabranch_balancers::simulate;
 use anabranch_record::{
     Column, RecordFile, Values, event_columns, flow_columns, port_columns, queue_columns, window_columns,
@@ -39,6 +39,8 @@ pub(crate) struct Passed {
     pub(crate) events: u64,
     /// Whether it was held to the invariants of calm runs.
     pub(crate) calm: bool,
+    /// Whether it was simulated on several threads too.
+    pub(crate) on_threads: bool,
     /// Number of timeouts of all flows.
     pub(crate) timeouts: u64,
 }
@@ -98,8 +100,9 @@ fn passed(text: &str, folder: &Path, progress: &Progress) -> Result<Passed, End>
     arrival::check(&resolved, &flows, &first)?;
     let calm = calm::check(&resolved, &flows, &first, false)?;
     apart::check(text, folder, progress)?;
+    let on_threads = threads::check(&resolved, &flows, progress)?;
     let timeouts = first.flows.iter().map(|record| u64::from(record.timeouts)).sum();
-    Ok(Passed { events: first.totals.events, calm, timeouts })
+    Ok(Passed { events: first.totals.events, calm, on_threads, timeouts })
 }
 
 fn resolve(text: &str, name: &str, folder: &Path) -> Result<Resolved, String> {

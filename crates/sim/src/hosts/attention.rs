@@ -79,6 +79,9 @@ impl Hosts<'_> {
         if !matches!(packet.kind, Kind::Data | Kind::Datagram) {
             return;
         }
+        if let Some(remote) = &mut self.remote {
+            return remote.count_end(packet, fate);
+        }
         let Some(flow) = self.flow_of(packet) else { return };
         let record = self.flows.record(flow);
         record.count_end(packet.payload_bytes, fate);

@@ -48,6 +48,9 @@ impl Hosts<'_> {
         let transport = &self.transports[usize::from(connection.transport)];
         let record = self.flows.record(message.flow);
         self.refused.not_ready += u64::from(connection.write_counters(transport, record));
+        if self.remote.is_some() {
+            return self.close(name, network);
+        }
         let leaves_some = record.left_packets() > 0;
         let pair = self.pair_of(message.flow);
         let is_stream = self.is_stream(&pair);
@@ -87,7 +90,14 @@ impl Hosts<'_> {
     /// Closes a connection, and tells the load balancer of both its hosts.
     pub(super) fn close(&mut self, name: u32, network: &mut Network) {
         let Address { host, destination, .. } = self.connections.last_user(name).sending.address;
-        self.connections.close(name);
+        match &mut self.remote {
+            None => self.connections.close(name),
+            Some(remote) => {
+                let position = network.crossing.as_ref().map_or(0, |crossing| crossing.position);
+                remote.closed.push((position, name));
+                self.connections.close_slot(name);
+            }
+        }
         network.with_host_balancer(|balancer, _| {
             [host, destination].into_iter().for_each(|host| balancer.closed(host, name));
         });

@@ -269,12 +269,9 @@ impl<'a> FlowTable<'a> {
 
     fn write(&mut self, first: usize, records: &[FlowRecord]) -> Result<(), SimulationError> {
         if let Some(sink) = &self.sink {
-            return sink.write(first as u32, records).map_err(|error| {
-                SimulationError::new(
-                    format!("records of flows cannot be written: {error}"),
-                    "free space in the folder for temporary files, or name another in TMPDIR",
-                )
-            });
+            return sink
+                .write(first as u32, records)
+                .map_err(|error| SimulationError::records_unwritten(&error));
         }
         if self.kept.capacity() == 0 {
             self.kept.reserve_exact(self.total);

@@ -66,8 +66,8 @@ impl Hosts<'_> {
             self.flows.prefetch(flow.saturating_add(STARTS_AHEAD));
         }
         match network.coming_timer(TIMERS_AHEAD) {
-            Some(Timer::Sender(name)) => self.connections.prefetch_sender(name),
-            Some(Timer::Receiver(name)) => self.connections.prefetch(name, Kind::Data),
+            Some(Timer::Sender(_, name)) => self.connections.prefetch_sender(name),
+            Some(Timer::Receiver(_, name)) => self.connections.prefetch(name, Kind::Data),
             _ => {}
         }
     }

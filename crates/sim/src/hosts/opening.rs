@@ -102,11 +102,16 @@ impl Hosts<'_> {
     ) -> Result<u32, SimulationError> {
         let flow = *self.flows.flow(message.flow);
         let pinned = self.pins.of(&flow);
-        let connection = self.connections.open(Connection::blank)?;
+        let connection = match &self.remote {
+            None => self.connections.open(Connection::blank)?,
+            Some(remote) => self.connections.open_as(remote.name_of(message.flow), Connection::blank),
+        };
         let name = connection.sending.address.connection;
         connection.message = message;
         connection.subflow = subflow;
         connection.transport = flow.transport;
+        // All that its sender has acknowledged was delivered in the other part.
+        connection.message.delivered = self.remote.as_ref().is_some_and(|remote| !remote.has(flow.dst));
         connection.sending.address = Address {
             connection: name,
             host: flow.src,

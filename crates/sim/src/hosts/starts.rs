@@ -17,10 +17,14 @@ impl Hosts<'_> {
     ) -> Result<(), SimulationError> {
         self.flows.send_to(sink);
         let mut starts = Vec::new();
-        while self.flows.left() > 0 && (starts.is_empty() || !self.in_order) {
+        while self.flows.left() > 0 && (starts.is_empty() || !self.in_order || self.remote.is_some()) {
             starts.extend(self.flows.load()?);
         }
-        self.hopeful += starts.len() as u64;
+        if self.remote.is_some() {
+            starts = self.note_starts(starts);
+        } else {
+            self.hopeful += starts.len() as u64;
+        }
         network.start(starts.into_iter());
         self.schedule_works(network);
         Ok(())

@@ -12,7 +12,7 @@ pub use switches::PartitionedSwitches;
 use crate::SimulationError;
 use crate::network::Network;
 use anabranch_fabric::Fabric;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Parts of a fabric: which switches and hosts are served together.
@@ -27,6 +27,64 @@ impl Partition {
     #[must_use]
     pub fn new(part_of_switch: Vec<u32>, part_of_host: Vec<u32>) -> Self {
         Self { part_of_switch, part_of_host }
+    }
+
+    /// A partition into parts of about as many leaves each, in the order of their numbers, each with its hosts. Other switches
+    /// go to the part of most of their neighbours that are nearer to hosts (so a pod stays together), or, where no part has
+    /// most, in turn.
+    #[must_use]
+    pub fn by_leaves(fabric: &Fabric, parts: u32) -> Self {
+        let (hosts, nodes) = (fabric.hosts(), fabric.nodes().len());
+        let leaves: BTreeSet<u32> = (0..hosts).map(|host| fabric.leaf_of(host)).collect();
+        let mut part_of: Vec<Option<u32>> = vec![None; nodes];
+        for (index, &leaf) in leaves.iter().enumerate() {
+            part_of[leaf as usize] = Some((index * parts as usize / leaves.len()) as u32);
+        }
+        let mut tier: Vec<u32> = leaves.iter().copied().collect();
+        let mut turn = 0;
+        while !tier.is_empty() {
+            let next: BTreeSet<u32> = tier
+                .iter()
+                .flat_map(|&node| fabric.ports_of(node))
+                .map(|&port| fabric.ports()[port as usize].to)
+                .filter(|&node| node >= hosts && part_of[node as usize].is_none())
+                .collect();
+            let choices: Vec<(u32, Option<u32>)> =
+                next.iter().map(|&node| (node, Self::most(fabric, node, &part_of, parts))).collect();
+            for (node, most) in choices {
+                part_of[node as usize] = most.or_else(|| {
+                    turn += 1;
+                    Some((turn - 1) % parts)
+                });
+            }
+            tier = next.into_iter().collect();
+        }
+        let part = |node: usize| part_of[node].unwrap_or(0);
+        let of_hosts = (0..hosts).map(|host| part(fabric.leaf_of(host) as usize)).collect();
+        Self::new((hosts as usize..nodes).map(part).collect(), of_hosts)
+    }
+
+    /// The part of more than half of a node's neighbours that have one.
+    fn most(fabric: &Fabric, node: u32, part_of: &[Option<u32>], parts: u32) -> Option<u32> {
+        let mut counts = vec![0usize; parts as usize];
+        for &port in fabric.ports_of(node) {
+            if let Some(part) = part_of[fabric.ports()[port as usize].to as usize] {
+                counts[part as usize] += 1;
+            }
+        }
+        let all: usize = counts.iter().sum();
+        (0..parts).find(|&part| 2 * counts[part as usize] > all)
+    }
+
+    /// Number of parts.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.part_of_switch.iter().chain(&self.part_of_host).max().map_or(1, |last| last + 1)
+    }
+
+    /// Part of each node of the fabric.
+    pub(crate) fn part_of_nodes(&self) -> Vec<u32> {
+        self.part_of_host.iter().chain(&self.part_of_switch).copied().collect()
     }
 
     /// Whether the hosts of each leaf are in one part.
@@ -75,7 +133,7 @@ impl<B> Part<B> {
 }
 
 /// Sums of what several values counted, in the order of the first.
-fn sums(counts: impl Iterator<Item = Vec<(&'static str, u64)>>) -> Vec<(&'static str, u64)> {
+pub(crate) fn sums(counts: impl Iterator<Item = Vec<(&'static str, u64)>>) -> Vec<(&'static str, u64)> {
     let mut sums: Vec<(&'static str, u64)> = Vec::new();
     for (meaning, count) in counts.flatten() {
         match sums.iter_mut().find(|(known, _)| *known == meaning) {

@@ -5,6 +5,7 @@ use crate::SimulationError;
 use crate::control;
 use crate::door::SwitchBalancer;
 use crate::flow_record::Fate;
+use crate::network::Role;
 use crate::queue::NEVER_PS;
 use anabranch_fabric::What;
 
@@ -18,21 +19,31 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
         }
         let ports = control::ports_changed(self.fabric, what);
         for &port in &ports {
+            let role = self.network.role_at(port);
+            if role != Role::Sender {
+                // Who has the other end draws which frames the link loses.
+                if let (Role::Receiver, What::PortLoss(_, loss)) = (role, what) {
+                    self.network.ports[port as usize].set_loss(loss);
+                }
+                continue;
+            }
+            self.network.take_arrived(port);
             let carries = self.links.port_up(self.fabric, port);
             let egress = &mut self.network.ports[port as usize];
             match what {
                 What::PortDown(_) | What::NodeDown(_) if !carries && egress.is_up() => {
                     let mut lost = egress.go_down(now_ps);
                     lost.extend(self.network.drain(port));
+                    let count = lost.len();
                     for id in lost {
                         self.network.discard(id, Fate::Lost, Some(port));
                     }
-                    self.network.set_arrival(port, NEVER_PS);
+                    self.network.time_arrivals(port, NEVER_PS, count);
                 }
                 What::PortUp(_) | What::NodeUp(_) if carries => egress.go_up(),
                 What::PortRate(_, rate) => {
                     if let Some(arrive_ps) = egress.set_rate(now_ps, rate) {
-                        self.network.set_arrival(port, arrive_ps);
+                        self.network.time_arrivals(port, arrive_ps, 0);
                     }
                 }
                 What::PortLoss(_, loss) => egress.set_loss(loss),
@@ -42,7 +53,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
         }
         for &port in &ports {
             let from = self.fabric.ports()[port as usize].from;
-            if from < self.hosts_count {
+            if from < self.hosts_count && self.network.has_node(from) {
                 self.network.time_card(from, port);
             }
         }
@@ -60,6 +71,9 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             self.forwarding.local_change(self.fabric, node, &self.links)?;
         }
         for &node in nodes.iter().filter(|&&node| node >= self.hosts_count) {
+            if !self.network.has_node(node) {
+                continue;
+            }
             let is_own = |port: &u32| self.fabric.ports()[*port as usize].from == node;
             let own: Vec<u32> = ports.iter().copied().filter(is_own).collect();
             if !own.is_empty() {

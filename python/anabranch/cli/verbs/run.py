@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -81,6 +82,15 @@ def run(
     port: Annotated[
         int, typer.Option(metavar="PORT", min=0, max=65535, help="The port of the live page. Default: a free one.")
     ] = 0,
+    threads: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="The most threads that simulate. The results are the same for any number; one thread simulates what "
+            "several cannot, or would not finish sooner.",
+        ),
+    ] = 1,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -147,7 +157,7 @@ def run(
             with RunProgress(loaded.name, quiet) as bar:
                 watches.append(bar)
                 if own is None:
-                    outcome = simulate(loaded, folder, together(watches), csv)
+                    outcome = simulate(loaded, folder, together(watches), csv, threads)
                 else:
                     outcome = simulate_own(own, loaded, scenario, folder, together(watches), csv)
             if live:
@@ -162,6 +172,8 @@ def run(
         write_json(json, record(outcome, chosen))
     if not quiet:
         show(outcome, chosen, console)
+        if threads > 1 and not present:
+            console.print(f"\n{threads_line(outcome.manifest)}", markup=False, soft_wrap=True)
         if apart:
             from anabranch.report.tables.interference_table import show_interference
 
@@ -181,6 +193,13 @@ def run(
     if flows and outcome.manifest["flows_unfinished"] == flows == loaded.severed_flows():
         typer.echo(f"{folder}: no path joins the hosts of any flow after the last change, and no flow ended", err=True)
         raise typer.Exit(STATUS_NO_PATH)
+
+
+def threads_line(manifest: Mapping[str, Any]) -> str:
+    """Threads that simulated a run, and what kept it on one."""
+    if manifest.get("threads", 1) > 1:
+        return f"threads: {manifest['threads']}"
+    return f"threads: 1; several do not simulate {manifest.get('one_thread') or 'a load balancer of your own'}"
 
 
 def check_apart(loaded: Scenario, own: Own | None) -> None:

@@ -34,7 +34,7 @@ class Executed:
     started_at: str
     wall_s: float
     cpu_s: float
-    """Processor time of the one thread that ran it."""
+    """Processor time of the thread that ran it; of several threads, of the whole process meanwhile."""
     peak_rss_bytes: int
     """Memory of the whole process so far: with other cells in it, it is not this run's alone."""
 
@@ -43,8 +43,11 @@ def execute(scenario: Scenario, progress: Progress, hooks: Mapping[str, Any] = N
     """Runs in this thread, without the interpreter lock. `hooks` are those of a scheme of one's own."""
     started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
     wall, cpu = time.perf_counter(), time.thread_time()
+    of_process = time.process_time()
     run = scenario.run(progress, **hooks)
     wall_s, cpu_s = time.perf_counter() - wall, time.thread_time() - cpu
+    if run.threads > 1:
+        cpu_s = time.process_time() - of_process
     return Executed(run, started_at, wall_s, cpu_s, peak_rss_bytes())
 
 

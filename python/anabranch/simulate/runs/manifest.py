@@ -64,6 +64,8 @@ def manifest(
         **origin(scenario, command, executed.started_at),
         **{key: plain(value) for key, value in totals.items()},
         "balancer": counts,
+        "threads": executed.run.threads,
+        "one_thread": executed.run.one_thread,
         "wall_s": executed.wall_s,
         "cpu_s": executed.cpu_s,
         "peak_rss_bytes": executed.peak_rss_bytes,

@@ -34,6 +34,16 @@ class ProgramRun:
     captures: dict[str, bytes]
 
     @property
+    def threads(self) -> int:
+        """Number of threads that simulated."""
+        return 1
+
+    @property
+    def one_thread(self) -> str | None:
+        """Reason why one thread simulated, if several were asked for: programs are asked for one."""
+        return None
+
+    @property
     def flows_total(self) -> int:
         """Number of flows."""
         return len(self.flows["flow"])

@@ -33,6 +33,7 @@ def run(
     again: bool = False,
     csv: bool = False,
     progress: bool = True,
+    threads: int = 1,
 ) -> Run:
     """Simulates a scenario, or opens its results if they exist already.
 
@@ -46,11 +47,15 @@ def run(
         again: Run even if there are results of the same scenario and model.
         csv: Write CSV beside Parquet.
         progress: Draw progress on stderr if that is a terminal.
+        threads: Most threads that simulate; the results are the same for any number. The manifest has how many did, and
+            as `one_thread` what kept it on one: docs/threads.md.
 
     Raises:
         AnabranchError: the scenario is wrong, or results cannot be written.
 
     """
+    if threads < 1:
+        raise AnabranchError(f"threads: {threads}: at least one thread simulates; give 1 or more")
     if isinstance(scenario, Scenario):
         resolved, named = scenario, None
     else:
@@ -80,11 +85,11 @@ def run(
     from anabranch.files.terminal.run_progress import RunProgress
 
     with RunProgress(resolved.name, quiet=not progress) as watch:
-        return simulate(resolved, folder, watch, csv)
+        return simulate(resolved, folder, watch, csv, threads)
 
 
-def simulate(scenario: Scenario, folder: Path, watch: Watch, csv: bool = False) -> Run:
+def simulate(scenario: Scenario, folder: Path, watch: Watch, csv: bool = False, threads: int = 1) -> Run:
     """Runs and writes the folder, whole or not at all."""
-    executed = execute_watched(scenario, watch)
+    executed = execute_watched(scenario, watch, {"threads": threads})
     write(scenario, executed, folder, ["anabranch", *sys.argv[1:]], csv)
     return Run(folder)

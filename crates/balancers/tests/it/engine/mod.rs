@@ -38,6 +38,7 @@ mod shared_buffers;
 mod slim_fly;
 mod spritz;
 mod switch_hashes;
+mod threads;
 mod ties;
 mod uec;
 mod wino;

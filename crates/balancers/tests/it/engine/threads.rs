@@ -1,0 +1,260 @@
+//! One simulation on several threads: the same bits for any cut of the fabric.
+
+use super::setup::*;
+use anabranch_balancers::{Settings, Table, Task, registry};
+use anabranch_fabric::topology::{FatTree, LeafSpine, LinkSettings};
+use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, What};
+use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::{Nic, Observe, Outcome, Partition, Progress, Totals};
+use anabranch_traffic::random::Stream;
+use anabranch_traffic::{Flow, Start};
+
+/// Small buffers: drops, marks and timeouts.
+fn link() -> LinkSettings {
+    LinkSettings {
+        buffer: Buffer { bytes: 60_000, packets: 40 },
+        marking: Marking::Step { bytes: u32::MAX, packets: 15 },
+        ..LinkSettings::default()
+    }
+}
+
+fn leaf_spine() -> Fabric {
+    let (host_link, uplink) = (link(), link());
+    LeafSpine { leaves: 4, spines: 3, hosts_per_leaf: 3, host_link, uplink, ..LeafSpine::default() }
+        .build()
+        .unwrap()
+}
+
+fn fat_tree() -> Fabric {
+    FatTree { k: 4, host_link: link(), uplink: link(), ..FatTree::default() }.build().unwrap()
+}
+
+/// Long links: a window, and what is on its way, last for 10 us.
+fn long_links() -> Fabric {
+    let long = LinkSettings { delay_ps: 10 * PS_PER_US, ..LinkSettings::default() };
+    LeafSpine {
+        leaves: 4,
+        spines: 3,
+        hosts_per_leaf: 3,
+        host_link: long,
+        uplink: long,
+        ..LeafSpine::default()
+    }
+    .build()
+    .unwrap()
+}
+
+/// Two bursts with a silence between them.
+fn bursts(fabric: &Fabric) -> Vec<Flow> {
+    let (mut stream, hosts) = (Stream::new(7, "bursts"), fabric.hosts());
+    let mut flows = Vec::new();
+    for burst_us in [0, 14_000] {
+        for _ in 0..96 {
+            let src = stream.below(hosts.into()) as u32;
+            let dst = (src + 1 + stream.below(u64::from(hosts) - 1) as u32) % hosts;
+            let start_us = burst_us + stream.below(600);
+            flows.push(flow(src, dst, 1 + stream.below(250_000), start_us * PS_PER_US));
+        }
+    }
+    flows
+}
+
+/// A link between switches dies and comes back, another gets slower and a third loses frames; a switch dies.
+fn changes(fabric: &Fabric) -> Vec<Change> {
+    let at = |at_us: u64, what| Change { at_ps: at_us * PS_PER_US, what };
+    let slow = Rate::from_bps(4_000_000_000).unwrap();
+    let (hosts, nodes) = (fabric.hosts(), fabric.nodes().len() as u32);
+    let between: Vec<u32> = (0..)
+        .zip(fabric.ports())
+        .filter(|(_, port)| port.from >= hosts && port.from < port.to)
+        .map(|(port, _)| port)
+        .collect();
+    let (dying, slowing, losing) = (between[0], between[between.len() / 2], between[between.len() - 1]);
+    let both = |port: u32| [port, fabric.ports()[port as usize].reverse];
+    let mut changes = vec![at(100, What::PortLoss(losing, 0.02)), at(14_500, What::PortLoss(losing, 0.0))];
+    for port in both(dying) {
+        changes.extend([at(250, What::PortDown(port)), at(14_300, What::PortUp(port))]);
+    }
+    changes.extend(both(slowing).map(|port| at(350, What::PortRate(port, slow))));
+    changes.extend([at(400, What::NodeDown(nodes - 1)), at(900, What::NodeUp(nodes - 1))]);
+    changes.push(at(500, What::NodeBlackhole(nodes - 2, 0.01)));
+    changes.sort_by_key(|change| change.at_ps);
+    changes
+}
+
+fn settings_of(table: Table, changes: Vec<Change>, seed: u64) -> Settings {
+    let tcp = Tcp {
+        rto_min_ps: 300 * PS_PER_US,
+        rto_initial_ps: 300 * PS_PER_US,
+        handshake: seed.is_multiple_of(2),
+        ack_every: 1 + (seed % 3) as u32,
+        ..Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 })
+    };
+    let mut settings = settings(udp(10_000_000_000));
+    settings.seed = seed;
+    settings.balancing.table = table;
+    settings.transports = vec![Transport::Tcp(tcp)];
+    settings.nic = Nic { jitter: seed.is_multiple_of(3), ..settings.nic };
+    settings.changes = changes;
+    settings.routing_delay_ps = 150 * PS_PER_US;
+    settings.observe = Observe {
+        interval_ps: 300 * PS_PER_US,
+        queue_ports: vec![0, 20, 30],
+        queue_sample_ps: 70 * PS_PER_US,
+        omit_ps: 200 * PS_PER_US,
+        ..Observe::default()
+    };
+    settings.end_ps = 40_000 * PS_PER_US;
+    settings
+}
+
+fn by_lot(fabric: &Fabric, seed: u64, parts: u64) -> Partition {
+    let mut stream = Stream::new(seed, "parts");
+    let switches = fabric.nodes().len() - fabric.hosts() as usize;
+    let mut draw = |nodes| (0..nodes).map(|_| stream.below(parts) as u32).collect();
+    Partition::new(draw(switches), draw(fabric.hosts() as usize))
+}
+
+fn outcome(fabric: &Fabric, flows: &[Flow], settings: &Settings, parts: Option<&Partition>) -> Outcome {
+    let (flows, progress) = (flows.to_vec(), Progress::default());
+    let task = Task::new(fabric, &flows, settings, &progress).unwrap();
+    parts.map_or(task, |parts| task.on_threads(parts).unwrap()).simulate().unwrap()
+}
+
+/// Both outcomes are equal to the bit.
+fn compare(whole: &Outcome, parts: &Outcome, what: &str) {
+    same("flow", &whole.flows, &parts.flows, what);
+    same("port", &whole.ports, &parts.ports, what);
+    same("sample", &whole.queues, &parts.queues, what);
+    assert_eq!(whole.counts, parts.counts, "{what}");
+    let totals = Totals { packets_peak: whole.totals.packets_peak, ..parts.totals };
+    assert_eq!(whole.totals, totals, "{what}");
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(row: &str, whole: &[T], parts: &[T], what: &str) {
+    assert_eq!(whole.len(), parts.len(), "{row}s, {what}");
+    for (number, (one, other)) in whole.iter().zip(parts).enumerate() {
+        assert_eq!(one, other, "{row} {number}, {what}");
+    }
+}
+
+#[test]
+fn any_cut_has_the_same_bits() {
+    let (flat, tiers) = (leaf_spine(), fat_tree());
+    let drill = Table::ShortestQueue { samples: 2, memory: 1 };
+    let runs = [
+        (&flat, Table::Uniform, true),
+        (&flat, Table::Turns { block: false }, true),
+        (&flat, drill, false),
+        (&tiers, Table::Uniform, true),
+    ];
+    for (seed, (fabric, table, changed)) in (0..).zip(runs) {
+        let flows = bursts(fabric);
+        let settings = settings_of(table, if changed { changes(fabric) } else { Vec::new() }, seed);
+        let whole = outcome(fabric, &flows, &settings, None);
+        let Totals { dropped_packets, marked_packets, lost_packets, .. } = whole.totals;
+        assert!(dropped_packets > 100 && marked_packets > 100 && (lost_packets > 100) == changed);
+        let by_leaves = [2, 3].map(|parts| Partition::by_leaves(fabric, parts));
+        let by_lot = [2, 5].map(|parts| by_lot(fabric, seed, parts));
+        for (number, cut) in by_leaves.iter().chain(&by_lot).enumerate() {
+            let parts = outcome(fabric, &flows, &settings, Some(cut));
+            compare(&whole, &parts, &format!("{table:?}, cut {number}, changes: {changed}"));
+        }
+    }
+}
+
+/// A run ends with the event by which its last flow finishes, or when time is over, in whichever part that is.
+#[test]
+fn parts_end_with_the_whole() {
+    let fabric = leaf_spine();
+    let last = fabric.hosts() - 1;
+    let flows = [flow(0, last, 400_000, 0), flow(last, 0, 900_000, 7_000), flow(1, last, 1, 2 * PS_PER_US)];
+    for end_ps in [40_000 * PS_PER_US, 300 * PS_PER_US + 1] {
+        let mut settings = settings_of(Table::Uniform, Vec::new(), 1);
+        settings.end_ps = end_ps;
+        for count in 0..=flows.len() {
+            let whole = outcome(&fabric, &flows[..count], &settings, None);
+            let cut = Partition::by_leaves(&fabric, 4);
+            compare(
+                &whole,
+                &outcome(&fabric, &flows[..count], &settings, Some(&cut)),
+                &format!("{count} flows"),
+            );
+        }
+    }
+}
+
+/// Its bound on the end of a run is that of present rates: they rise here before the last flow ends.
+#[test]
+fn parts_end_with_the_whole_behind_a_link_that_gets_faster() {
+    let fabric = long_links();
+    let last = fabric.hosts() - 1;
+    let downlink = fabric.ports()[fabric.ports_of(last)[0] as usize].reverse;
+    let rate = |at_us: u64, bps| {
+        let what = What::PortRate(downlink, Rate::from_bps(bps).unwrap());
+        Change { at_ps: at_us * PS_PER_US, what }
+    };
+    let changes = vec![rate(0, 1_000_000_000), rate(1000, 10_000_000_000)];
+    for size_bytes in [300_000, 400_000, 410_000] {
+        let flows = [flow(0, last, size_bytes, 0), flow(1, 2, 900, 0)];
+        let mut settings = settings_of(Table::Uniform, changes.clone(), 1);
+        settings.observe = Observe::default();
+        let whole = outcome(&fabric, &flows, &settings, None);
+        assert!(whole.totals.end_ps > 1000 * PS_PER_US && whole.totals.end_ps < 2500 * PS_PER_US);
+        for cut in [Partition::by_leaves(&fabric, 2), by_lot(&fabric, 1, 5)] {
+            compare(&whole, &outcome(&fabric, &flows, &settings, Some(&cut)), &format!("{size_bytes} bytes"));
+        }
+    }
+}
+
+/// A round trip takes 80 us, and a segment is sent again after 15 and 45 us: the second time it arrives just after its
+/// connection has closed.
+#[test]
+fn a_connection_closes_for_both_parts_at_once() {
+    let fabric = long_links();
+    let mut stream = Stream::new(3, "late");
+    let hosts = u64::from(fabric.hosts());
+    let draw = |_| {
+        let (src, more, at_ps) =
+            (stream.below(hosts), 1 + stream.below(hosts - 1), stream.below(2000 * PS_PER_US));
+        flow(src as u32, ((src + more) % hosts) as u32, 1 + stream.below(6000), at_ps)
+    };
+    let mut flows: Vec<Flow> = (0..1500).map(draw).collect();
+    flows.sort_by_key(|flow| if let Start::At(at_ps) = flow.start { at_ps } else { 0 });
+    for seed in [1, 3] {
+        let mut settings = settings_of(Table::Turns { block: false }, Vec::new(), seed);
+        let Transport::Tcp(tcp) = &mut settings.transports[0] else { unreachable!("TCP") };
+        (tcp.rto_min_ps, tcp.rto_initial_ps) = (15 * PS_PER_US, 15 * PS_PER_US);
+        let whole = outcome(&fabric, &flows, &settings, None);
+        assert!(whole.flows.iter().map(|record| record.retransmitted_packets).sum::<u64>() > 1000);
+        for cut in [Partition::by_leaves(&fabric, 2), by_lot(&fabric, seed, 4)] {
+            compare(&whole, &outcome(&fabric, &flows, &settings, Some(&cut)), &format!("seed {seed}"));
+        }
+    }
+}
+
+#[test]
+fn what_takes_one_thread_says_so() {
+    let fabric = leaf_spine();
+    let cut = Partition::by_leaves(&fabric, 2);
+    let plain = settings_of(Table::Uniform, Vec::new(), 1);
+    let reason = |settings: &Settings, flows: Vec<Flow>| {
+        let progress = Progress::default();
+        let task = Task::new(&fabric, &flows, settings, &progress).unwrap();
+        assert_eq!(task.one_thread(&cut).is_some(), task.on_threads(&cut).is_err());
+        task.one_thread(&cut)
+    };
+    let one = || vec![flow(0, 4, 1000, 0)];
+    assert_eq!(reason(&plain, one()), None);
+    let waiting = Flow { start: Start::After { flow: 0, delay_ps: 0 }, ..flow(4, 0, 1000, 0) };
+    assert_eq!(reason(&plain, vec![flow(0, 4, 1000, 0), waiting]), Some("flows that wait for others"));
+    let mut datagrams = plain.clone();
+    datagrams.transports = vec![udp(10_000_000_000)];
+    assert!(reason(&datagrams, one()).is_some_and(|what| what.contains("TCP")));
+    let mut recorded = plain.clone();
+    recorded.observe.events_max = 1;
+    assert!(reason(&recorded, one()).is_some_and(|what| what.contains("records")));
+    let mut other = plain;
+    other.balancing = registry::all().find(|one| one.name == "conga").unwrap().balancing();
+    assert!(reason(&other, one()).is_some_and(|what| what.contains("tables")));
+}

@@ -1,0 +1,109 @@
+//! One simulation on several threads: the outcome is that of one thread, to the bit, for any cut of the fabric.
+//!
+//! Everything that takes one thread is taken out of a scenario first: load balancers other than tables, transports other than TCP,
+//! graphs and flows that wait. Fabric, changes, sizes, cards, tables and intervals stay.
+
+use crate::broken::{Broken, holds};
+use anabranch_balancers::{Settings, Task};
+use anabranch_fabric::Fabric;
+use anabranch_scenario::Resolved;
+use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::{Outcome, Partition, Progress};
+use anabranch_traffic::random::Stream;
+use anabranch_traffic::{Flow, Start};
+
+/// One scenario of so many is simulated in parts too.
+const SHARE: u64 = 20;
+
+/// Time between the starts of flows that waited for others.
+const APART_PS: u64 = 1_000_000;
+
+/// Most events of a run that is compared.
+const EVENTS_MAX: u64 = 200_000;
+
+/// Settings without what takes one thread.
+fn plain(settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    let scheme = settings.balancing.scheme.clone();
+    if scheme.get().is_some() {
+        settings.balancing = anabranch_balancers::Balancing::ECMP;
+    }
+    for transport in &mut settings.transports {
+        let tcp = transport.tcp().cloned().unwrap_or_else(|| Tcp::plain(Control::Dctcp { gain: 0.0625 }));
+        *transport = Transport::Tcp(Tcp { persistent: false, ..tcp });
+    }
+    settings.works.clear();
+    settings.switch_hashes.clear();
+    settings.observe.capture_ports.clear();
+    settings.observe.window_flows.clear();
+    settings.observe.events_max = 0;
+    settings
+}
+
+/// The flows, none of which waits for another.
+fn at_times(flows: &[Flow]) -> Vec<Flow> {
+    let start = |(index, flow): (u64, &Flow)| match flow.start {
+        Start::At(_) => flow.start,
+        Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => Start::At(index * APART_PS),
+    };
+    (0..).zip(flows).map(|(index, flow)| Flow { start: start((index, flow)), ..*flow }).collect()
+}
+
+fn by_lot(fabric: &Fabric, stream: &mut Stream) -> Partition {
+    let switches = fabric.nodes().len() - fabric.hosts() as usize;
+    let parts = 2 + stream.below(3);
+    let mut draw = |nodes| (0..nodes).map(|_| stream.below(parts) as u32).collect();
+    Partition::new(draw(switches), draw(fabric.hosts() as usize))
+}
+
+/// Simulates some of all scenarios by one thread and by several. Says whether this one was.
+pub(crate) fn check(resolved: &Resolved, flows: &[Flow], progress: &Progress) -> Result<bool, Broken> {
+    // The seed stays while a scenario that fails is made smaller.
+    let mut stream = Stream::new(resolved.settings().seed, "threads");
+    if stream.below(SHARE) != 0 {
+        return Ok(false);
+    }
+    let (fabric, settings, flows) = (resolved.fabric(), plain(resolved.settings()), at_times(flows));
+    let Ok(task) = Task::new(fabric, &flows, &settings, progress) else { return Ok(false) };
+    let cuts = [Partition::by_leaves(fabric, 2), by_lot(fabric, &mut stream)];
+    let Ok(whole) = task.simulate() else { return Ok(false) };
+    let mut compared = false;
+    for cut in &cuts {
+        if progress.is_cancelled() || whole.totals.events > EVENTS_MAX || task.one_thread(cut).is_some() {
+            continue;
+        }
+        let outcome = task.on_threads(cut).and_then(Task::simulate);
+        let parts = outcome
+            .map_err(|error| Broken::new("threads: parts run where one thread does", error.to_string()))?;
+        if !progress.is_cancelled() {
+            compare(&whole, &parts)?;
+            compared = true;
+        }
+    }
+    Ok(compared)
+}
+
+fn compare(whole: &Outcome, parts: &Outcome) -> Result<(), Broken> {
+    let rule = "threads have the same bits as one thread";
+    let flow = whole.flows.iter().zip(&parts.flows).position(|(one, other)| one != other);
+    holds(flow.is_none() && whole.flows.len() == parts.flows.len(), rule, || {
+        format!(
+            "flow {flow:?}: {:?} and {:?}",
+            flow.map(|at| whole.flows[at]),
+            flow.map(|at| parts.flows[at])
+        )
+    })?;
+    let port = whole.ports.iter().zip(&parts.ports).position(|(one, other)| one != other);
+    holds(port.is_none() && whole.ports.len() == parts.ports.len(), rule, || {
+        format!(
+            "port {port:?}: {:?} and {:?}",
+            port.map(|at| whole.ports[at]),
+            port.map(|at| parts.ports[at])
+        )
+    })?;
+    holds(whole.queues == parts.queues && whole.counts == parts.counts, rule, || {
+        format!("samples, or counts: {:?} and {:?}", whole.counts, parts.counts)
+    })?;
+    let totals = anabranch_sim::Totals { packets_peak: whole.totals.packets_peak, ..parts.totals };
+    holds(whole.totals == totals, rule, || format!("{:?} and {totals:?}", whole.totals))
+}

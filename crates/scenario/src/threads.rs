@@ -1,0 +1,52 @@
+//! Threads of one simulation: into which parts its fabric is cut, and when one thread is better.
+
+use crate::{Resolved, expected};
+use anabranch_balancers::Task;
+use anabranch_sim::{Partition, Progress, SimulationError, lookahead_ps};
+use anabranch_traffic::FlowSource;
+use std::thread::available_parallelism;
+
+/// Packet-hops that each part must expect in a window, or meetings cost more than they bring (`docs/threads.md`).
+const HOPS_PER_WINDOW_MIN: u64 = 128;
+
+impl Resolved {
+    /// Parts for at most so many threads, or what keeps it on one. `anyway`: even where meetings cost more than they bring.
+    ///
+    /// # Errors
+    /// Settings that contradict the fabric or the flows.
+    pub fn parts(
+        &self,
+        flows: &impl FlowSource,
+        threads: u32,
+        anyway: bool,
+    ) -> Result<Result<Partition, String>, SimulationError> {
+        let (fabric, settings) = (self.fabric(), self.settings());
+        let mut leaves: Vec<u32> = (0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect();
+        leaves.sort_unstable();
+        leaves.dedup();
+        let cores = available_parallelism().map_or(1, usize::from) as u32;
+        let threads = threads.min(leaves.len() as u32).min(if anyway { u32::MAX } else { cores });
+        if threads < 2 {
+            let what = if leaves.len() < 2 { "a fabric with one leaf" } else { "anything on one core" };
+            return Ok(Err(what.to_owned()));
+        }
+        let partition = Partition::by_leaves(fabric, threads);
+        let progress = Progress::default();
+        let task = Task::new(fabric, flows, settings, &progress)?;
+        if let Some(what) = task.one_thread(&partition) {
+            return Ok(Err(what.to_owned()));
+        }
+        let hops = expected::packet_hops(fabric, settings, flows);
+        let (first_ps, last_ps) = flows.outline().starts_ps.unwrap_or_default();
+        let window_ps = lookahead_ps(fabric, settings, &partition);
+        let windows = (last_ps.min(settings.end_ps).saturating_sub(first_ps) / window_ps).max(1);
+        let in_window = hops / windows / u64::from(threads);
+        if in_window < HOPS_PER_WINDOW_MIN && !anyway {
+            return Ok(Err(format!(
+                "a window of {} ns with {in_window} packet-hops for a thread",
+                window_ps / 1000
+            )));
+        }
+        Ok(Ok(partition))
+    }
+}

@@ -1,0 +1,80 @@
+//! A fabric cut into parts that run at once, each on a thread of its own.
+//!
+//! An event in one part reaches another only by a link that crosses, and no sooner than the link's delay and the time of the
+//! shortest frame: the look-ahead (Chandy and Misra, 1979). So all parts may run up to the next event of all and the least
+//! look-ahead before they meet again.
+
+use crate::Framing;
+use anabranch_fabric::{Change, Fabric, What};
+
+/// Part of a port's other end where that is the part of its node.
+const SAME: u32 = u32::MAX;
+
+/// Which part each node is in, and which links cross.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    part_of: Vec<u32>,
+    /// Part of each port's node.
+    part_of_port: Vec<u32>,
+    /// Part at the other end of each port's link, or [`SAME`].
+    towards: Vec<u32>,
+    parts: usize,
+    lookahead_ps: u64,
+}
+
+impl Cut {
+    /// Cut of a fabric into these parts, by node.
+    pub(crate) fn new(fabric: &Fabric, part_of: Vec<u32>, framing: Framing, changes: &[Change]) -> Self {
+        let parts = part_of.iter().max().map_or(1, |&last| last as usize + 1);
+        let ports = fabric.ports();
+        let part = |node: u32| part_of[node as usize];
+        let towards: Vec<u32> = ports
+            .iter()
+            .map(|port| if part(port.from) == part(port.to) { SAME } else { part(port.to) })
+            .collect();
+        let retimed = |port: u32| {
+            changes.iter().any(|change| matches!(change.what, What::PortRate(at, _) if at == port))
+        };
+        let wire_bytes = u32::from(framing.frame_bytes_min) + u32::from(framing.gap_bytes);
+        let lookahead_ps = (0u32..)
+            .zip(ports)
+            .filter(|&(index, _)| towards[index as usize] != SAME)
+            .map(|(index, port)| {
+                let serialization = port.rate.serialization().rounded(framing.whole_ns);
+                let frame_ps = if retimed(index) { 0 } else { serialization.frame_ps(wire_bytes) };
+                port.delay_ps + frame_ps
+            })
+            .min()
+            .unwrap_or(u64::MAX);
+        let part_of_port = ports.iter().map(|port| part(port.from)).collect();
+        Self { part_of, part_of_port, towards, parts, lookahead_ps }
+    }
+
+    /// Number of parts.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// Least time in picoseconds from an event in one part to the first that it causes in another.
+    pub(crate) fn lookahead_ps(&self) -> u64 {
+        self.lookahead_ps
+    }
+
+    /// Part of a node.
+    #[inline(always)]
+    pub(crate) fn part_of(&self, node: u32) -> u32 {
+        self.part_of[node as usize]
+    }
+
+    /// Part of the node whose port it is.
+    pub(crate) fn part_of_port(&self, port: u32) -> u32 {
+        self.part_of_port[port as usize]
+    }
+
+    /// Part to which a port's link crosses, if it does.
+    #[inline(always)]
+    pub(crate) fn crosses_to(&self, port: u32) -> Option<u32> {
+        let towards = self.towards[port as usize];
+        (towards != SAME).then_some(towards)
+    }
+}

@@ -1,0 +1,117 @@
+//! Outcome of a run whose fabric is in parts, of what each part has.
+
+use super::Simulation;
+use super::sums::Sums;
+use crate::cut::Cut;
+use crate::door::SwitchBalancer;
+use crate::network::source;
+use crate::{FlowRecord, FlowSink, Outcome, PortRecord, QueueSample, SimulationError, Totals, partition};
+use anabranch_traffic::FlowSource;
+use rustc_hash::FxHashMap;
+use std::io;
+use std::sync::Arc;
+
+/// Records that are passed to a sink at once.
+const PIECE: usize = 1 << 12;
+
+/// Outcome of one part. Records of flows, ports and samples are as many as the whole has; what the part does not know
+/// of them is blank.
+pub(super) struct PartOutcome {
+    end_ps: u64,
+    sums: Sums,
+    connections_peak: u64,
+    packets_peak: u64,
+    counts: Vec<(&'static str, u64)>,
+    ports: Vec<PortRecord>,
+    queues: Vec<QueueSample>,
+    flows: Vec<FlowRecord>,
+    /// Name of each flow's connection, and what became of segments that no half counted, by that name.
+    name_of: Vec<u32>,
+    ends: FxHashMap<u32, FlowRecord>,
+}
+
+impl<B: SwitchBalancer> Simulation<'_, B> {
+    /// Outcome of this part when the run is over.
+    pub(super) fn part_outcome(mut self) -> Result<PartOutcome, SimulationError> {
+        self.end_records();
+        let end_ps = self.network.now_ps;
+        let sums = self.sums();
+        let queue = &self.network.queue;
+        let (name_of, ends, connections_peak) =
+            self.hosts.take_remote(end_ps, |at_ps| queue.key_of(source::TIMERS, at_ps));
+        let (flows, _) = self.hosts.into_records()?;
+        Ok(PartOutcome {
+            end_ps,
+            sums,
+            connections_peak,
+            packets_peak: self.network.packets.peak() as u64,
+            counts: self.forwarding.balancer.counts(),
+            ports: self.port_records,
+            queues: self.queue_samples,
+            flows,
+            name_of,
+            ends,
+        })
+    }
+}
+
+/// The outcome of the whole.
+///
+/// # Errors
+/// Records that the sink cannot take.
+pub(super) fn merge(
+    parts: Vec<PartOutcome>,
+    cut: &Cut,
+    source: &dyn FlowSource,
+    sink: Option<Arc<dyn FlowSink>>,
+) -> Result<Outcome, SimulationError> {
+    let Some(one) = parts.first() else { return Ok(Outcome::default()) };
+    let ports: Vec<PortRecord> = (0..one.ports.len())
+        .map(|index| {
+            let port = one.ports[index].port;
+            let mut record = parts[cut.part_of_port(port) as usize].ports[index];
+            if let Some(other) = cut.crosses_to(port) {
+                // The other end drew what the link lost.
+                record.lost_packets += parts[other as usize].ports[index].lost_packets;
+            }
+            record
+        })
+        .collect();
+    let queues = (0..one.queues.len())
+        .map(|index| parts[cut.part_of_port(one.queues[index].port) as usize].queues[index])
+        .collect();
+    let mut sums = Sums::default();
+    parts.iter().for_each(|part| sums += part.sums);
+    let totals = Totals {
+        packets_peak: parts.iter().map(|part| part.packets_peak).sum(),
+        connections_peak: one.connections_peak,
+        ..sums.totals(&ports, one.end_ps)
+    };
+    let mut counts = partition::sums(parts.iter().map(|part| part.counts.clone()));
+    counts.extend(sums.counts());
+    let mut flows = Vec::with_capacity(one.flows.len());
+    for (index, flow) in source.pass().enumerate() {
+        let [src, dst] = [flow.src, flow.dst].map(|host| &parts[cut.part_of(host) as usize].flows[index]);
+        let mut record = FlowRecord {
+            fct_ps: dst.fct_ps,
+            delivered_bytes: dst.delivered_bytes,
+            delivered_packets: dst.delivered_packets,
+            received_bytes: dst.received_bytes,
+            reordered_packets: dst.reordered_packets,
+            marked_packets: dst.marked_packets,
+            paths: dst.paths,
+            ..*src
+        };
+        for ends in parts.iter().filter_map(|part| part.ends.get(&part.name_of[index])) {
+            record.add_ends(ends);
+        }
+        flows.push(record);
+    }
+    if let Some(sink) = sink {
+        let write = |(piece, records): (usize, &[FlowRecord])| sink.write((piece * PIECE) as u32, records);
+        let written: io::Result<()> = flows.chunks(PIECE).enumerate().try_for_each(write);
+        written.map_err(|error| SimulationError::records_unwritten(&error))?;
+        flows = Vec::new();
+    }
+    Ok(Outcome { flows, ports, queues, counts, totals, ..Outcome::default() })
+}

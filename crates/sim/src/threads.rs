@@ -1,0 +1,96 @@
+//! Which runs can be simulated in parts, each on a thread of its own.
+
+use crate::cut::Cut;
+use crate::transport::Transport;
+use crate::{Partition, Settings};
+use anabranch_fabric::{Fabric, Marking, What};
+use anabranch_traffic::{FlowSource, Start};
+
+/// Flows of which each part holds all records, at most: 0.7 GB a part.
+const FLOWS_MAX: u64 = 1 << 22;
+
+/// Time in picoseconds for which the parts of a run go on before they meet again.
+#[must_use]
+pub fn lookahead_ps<C>(fabric: &Fabric, settings: &Settings<C>, partition: &Partition) -> u64 {
+    Cut::new(fabric, partition.part_of_nodes(), settings.framing, &settings.changes).lookahead_ps()
+}
+
+/// Reason why one thread simulates a run, if it takes one.
+#[must_use]
+pub fn one_thread<C>(
+    fabric: &Fabric,
+    flows: &dyn FlowSource,
+    settings: &Settings<C>,
+    partition: &Partition,
+) -> Option<&'static str> {
+    let observe = &settings.observe;
+    let outline = flows.outline();
+    let losing = settings.changes.iter().any(|change| matches!(change.what, What::PortLoss(..)));
+    let ramps = || fabric.ports().iter().any(|port| matches!(port.marking, Marking::Ramp { .. }));
+    let plain =
+        |transport: &Transport| matches!(transport, Transport::Tcp(_)) && !transport.keeps_connections();
+    if fabric.switches().is_some() {
+        Some("ports with classes of traffic")
+    } else if !settings.works.is_empty() {
+        Some("workload graphs")
+    } else if !settings.transports.iter().all(plain) {
+        Some("transports other than TCP with a connection for each flow")
+    } else if !settings.switch_hashes.is_empty() {
+        Some("switches that hash header fields")
+    } else if !observe.capture_ports.is_empty() || !observe.window_flows.is_empty() || observe.events_max > 0
+    {
+        Some("records of single packets or windows")
+    } else if losing && ramps() {
+        Some("links that lose frames beside RED")
+    } else if outline.flows > FLOWS_MAX {
+        Some("more than 4,194,304 flows")
+    } else if !outline.in_order && flows.pass().any(|flow| !matches!(flow.start, Start::At(_))) {
+        Some("flows that wait for others")
+    } else if lookahead_ps(fabric, settings, partition) == 0 {
+        Some("links without delay")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may fail.
+mod tests {
+    use super::*;
+    use crate::Framing;
+    use anabranch_fabric::Change;
+    use anabranch_fabric::topology::{FatTree, LeafSpine};
+
+    /// A pod stays together, hosts are with their leaf, and the parts are of a size.
+    #[test]
+    fn parts_by_leaves_keep_pods() {
+        let fabric = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
+        let cut = Cut::new(&fabric, Partition::by_leaves(&fabric, 2).part_of_nodes(), Framing::ETHERNET, &[]);
+        let neighbours =
+            |node: u32| fabric.ports_of(node).iter().map(|&port| fabric.ports()[port as usize].to);
+        let leaf = |node: u32| neighbours(node).any(|other| other < fabric.hosts());
+        let core = |node: u32| neighbours(node).all(|other| other >= fabric.hosts() && !leaf(other));
+        for (index, port) in (0..).zip(fabric.ports()) {
+            let crosses = cut.crosses_to(index).is_some();
+            assert!(!crosses || core(port.from) != core(port.to), "only links of cores cross");
+        }
+        let of =
+            |part: u32| (0..fabric.nodes().len() as u32).filter(|&node| cut.part_of(node) == part).count();
+        assert_eq!((cut.parts(), of(0), of(1)), (2, 18, 18));
+    }
+
+    #[test]
+    fn the_look_ahead_is_a_delay_and_the_shortest_frame() {
+        let fabric = LeafSpine { leaves: 2, spines: 1, ..LeafSpine::default() }.build().unwrap();
+        let partition = Partition::by_leaves(&fabric, 2);
+        let crossing =
+            |cut: &Cut| (0..fabric.ports().len() as u32).find(|&port| cut.crosses_to(port).is_some());
+        let cut = Cut::new(&fabric, partition.part_of_nodes(), Framing::ETHERNET, &[]);
+        let port = crossing(&cut).unwrap();
+        let link = &fabric.ports()[port as usize];
+        assert_eq!(cut.lookahead_ps(), link.delay_ps + 84 * 8 * 1_000_000_000_000 / link.rate.bps());
+        let faster = Change { at_ps: 5, what: What::PortRate(port, link.rate) };
+        let cut = Cut::new(&fabric, partition.part_of_nodes(), Framing::ETHERNET, &[faster]);
+        assert_eq!(cut.lookahead_ps(), link.delay_ps);
+    }
+}

@@ -1,0 +1,70 @@
+"""One simulation on several threads: the same results, and a word where it takes one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import anabranch as ab
+from anabranch.cli import app
+
+CORES = len(os.sched_getaffinity(0))
+SCENARIO: dict[str, Any] = {
+    "name": "threads",
+    "fabric": {"leaves": 4, "spines": 4, "hosts_per_leaf": 16, "link": {"rate": "40 Gbps", "delay": "5 us"}},
+    "traffic": {"sizes": "web-search", "load": 0.7, "duration": "300 us"},
+    "transport": {"kind": "dctcp"},
+    "record": {"interval": "100 us"},
+}
+
+
+def test_any_number_of_threads_has_the_same_results(tmp_path: Path) -> None:
+    one = ab.run(SCENARIO, runs=tmp_path / "one", progress=False)
+    for threads in (2, 3):
+        several = ab.run(SCENARIO, runs=tmp_path / str(threads), progress=False, threads=threads)
+        assert several.manifest["threads"] == min(threads, CORES)
+        assert several.folder.name == one.folder.name
+        assert several.flows.equals(one.flows)
+        assert several.ports.equals(one.ports)
+        same = ("packet_hops", "events", "end_ns", "flows_finished", "marked_packets", "connections_peak")
+        assert all(several.manifest[key] == one.manifest[key] for key in same)
+    assert (one.manifest["threads"], one.manifest["one_thread"]) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"transport.persistent": True}, "transports other than TCP"),
+        ({"routing.balance": "conga"}, "load balancers other than tables"),
+        ({"fabric.leaves": 1, "traffic.pattern": "all-to-all"}, "a fabric with one leaf"),
+        ({"fabric.link.delay": "1 ns"}, "packet-hops for a thread"),
+    ],
+)
+def test_a_run_that_takes_one_thread_says_why(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
+    run = ab.run(SCENARIO, changes, runs=tmp_path, progress=False, threads=2)
+    assert run.manifest["threads"] == 1
+    assert reason in run.manifest["one_thread"]
+
+
+def test_the_command_prints_how_many_threads_there_were(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(
+        'name = "a"\n[fabric]\nleaves = 4\nspines = 4\nhosts_per_leaf = 16\n'
+        'link = { rate = "40 Gbps", delay = "5 us" }\n'
+        '[[traffic]]\nsizes = "web-search"\nload = 0.7\nduration = "300 us"\n[transport]\nkind = "dctcp"\n'
+    )
+    runs = ["--runs", str(tmp_path / "runs"), "--threads", "2"]
+    several = CliRunner().invoke(app, ["run", str(file), *runs])
+    assert several.exit_code == 0
+    assert f"threads: {min(2, CORES)}" in several.output
+    one = CliRunner().invoke(app, ["run", str(file), "-o", "transport.persistent=true", *runs])
+    assert "threads: 1; several do not simulate transports other than TCP" in one.output
+
+
+def test_no_thread_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ab.AnabranchError, match="threads: 0"):
+        ab.run(SCENARIO, runs=tmp_path, progress=False, threads=0)
