@@ -60,7 +60,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
 /// # Errors
 /// Records that the sink cannot take.
 pub(super) fn merge(
-    parts: Vec<PartOutcome>,
+    parts: &[PartOutcome],
     cut: &Cut,
     source: &dyn FlowSource,
     sink: Option<Arc<dyn FlowSink>>,

@@ -120,7 +120,7 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         std::iter::once(first).chain(others).collect()
     });
-    let outcome = super::merge::merge(outcomes?, &cut, flows, sink)?;
+    let outcome = super::merge::merge(&outcomes?, &cut, flows, sink)?;
     progress.flows_finished.store(outcome.totals.flows_finished, Ordering::Relaxed);
     Ok(outcome)
 }
