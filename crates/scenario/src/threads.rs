@@ -27,7 +27,7 @@ impl Resolved {
         let cores = available_parallelism().map_or(1, usize::from) as u32;
         let threads = threads.min(leaves.len() as u32).min(if anyway { u32::MAX } else { cores });
         if threads < 2 {
-            let what = if leaves.len() < 2 { "a fabric with one leaf" } else { "anything on one core" };
+            let what = if leaves.len() < 2 { "a fabric with one leaf" } else { "on a machine with one core" };
             return Ok(Err(what.to_owned()));
         }
         let partition = Partition::by_leaves(fabric, threads);

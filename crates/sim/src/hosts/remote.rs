@@ -14,7 +14,7 @@ use crate::timers::Timer;
 use crate::{FlowRecord, Kind, Packet};
 use anabranch_traffic::Flow;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// End of a connection: the position of the event in the order of events, and the connection's name.
 pub(crate) type Closing = (u64, u32);
@@ -35,7 +35,7 @@ pub(crate) struct Remote {
     /// Connections that closed here since the last meeting.
     pub(crate) closed: Vec<Closing>,
     /// Connections that closed in any part and whose slots are not free yet.
-    unsettled: BTreeMap<Closing, ()>,
+    unsettled: BTreeSet<Closing>,
     /// When connections closed whose receiver is here, and not their sender.
     closings: FxHashMap<u32, u64>,
     /// Counts of segments that no half counts, by connection.
@@ -172,7 +172,7 @@ impl Hosts<'_> {
         let (position, name) = closing;
         let is_received = self.is_received_here(name);
         let Some(remote) = &mut self.remote else { return };
-        remote.unsettled.insert(closing, ());
+        remote.unsettled.insert(closing);
         if is_received {
             remote.closings.insert(name, position);
         }
@@ -191,7 +191,7 @@ impl Hosts<'_> {
     pub(crate) fn settle_closings(&mut self, position: u64, start_key: impl Fn(u64) -> u64) {
         loop {
             let Some(remote) = &mut self.remote else { return };
-            let Some((&(closing, name), ())) = remote.unsettled.first_key_value() else { return };
+            let Some(&(closing, name)) = remote.unsettled.first() else { return };
             if closing >= position {
                 return;
             }

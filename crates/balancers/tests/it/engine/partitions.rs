@@ -23,14 +23,14 @@ fn link() -> LinkSettings {
     }
 }
 
-fn leaf_spine() -> Fabric {
+pub(super) fn leaf_spine() -> Fabric {
     let (host_link, uplink) = (link(), link());
     LeafSpine { leaves: 4, spines: 3, hosts_per_leaf: 3, host_link, uplink, ..LeafSpine::default() }
         .build()
         .unwrap()
 }
 
-fn fat_tree() -> Fabric {
+pub(super) fn fat_tree() -> Fabric {
     FatTree { k: 4, host_link: link(), uplink: link(), ..FatTree::default() }.build().unwrap()
 }
 

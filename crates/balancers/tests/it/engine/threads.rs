@@ -1,33 +1,14 @@
 //! One simulation on several threads: the same bits for any cut of the fabric.
 
+use super::partitions::{fat_tree, leaf_spine};
 use super::setup::*;
 use anabranch_balancers::{Settings, Table, Task, registry};
-use anabranch_fabric::topology::{FatTree, LeafSpine, LinkSettings};
-use anabranch_fabric::{Buffer, Change, Fabric, Marking, Rate, What};
+use anabranch_fabric::topology::{LeafSpine, LinkSettings};
+use anabranch_fabric::{Change, Fabric, Rate, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Nic, Observe, Outcome, Partition, Progress, Totals};
 use anabranch_traffic::random::Stream;
 use anabranch_traffic::{Flow, Start};
-
-/// Small buffers: drops, marks and timeouts.
-fn link() -> LinkSettings {
-    LinkSettings {
-        buffer: Buffer { bytes: 60_000, packets: 40 },
-        marking: Marking::Step { bytes: u32::MAX, packets: 15 },
-        ..LinkSettings::default()
-    }
-}
-
-fn leaf_spine() -> Fabric {
-    let (host_link, uplink) = (link(), link());
-    LeafSpine { leaves: 4, spines: 3, hosts_per_leaf: 3, host_link, uplink, ..LeafSpine::default() }
-        .build()
-        .unwrap()
-}
-
-fn fat_tree() -> Fabric {
-    FatTree { k: 4, host_link: link(), uplink: link(), ..FatTree::default() }.build().unwrap()
-}
 
 /// Long links: a window, and what is on its way, last for 10 us.
 fn long_links() -> Fabric {
