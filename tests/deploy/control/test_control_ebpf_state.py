@@ -16,6 +16,7 @@ from anabranch.deploy.control import file
 from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.state import Snapshot
 from anabranch.deploy.targets.ebpf.folder import own_folder
+from anabranch.deploy.targets.ebpf.session.switch_kind import KIND
 from support.cabled_fabric import CabledFabric, cabled_fabric
 from support.dummy_fabric import Running, members
 from support.own_datapaths import ip, with_own_datapaths
@@ -109,6 +110,12 @@ def test_a_file_that_cannot_be_stops_that_switch_alone(tmp_path: Path) -> None:
     with cabled_fabric(tmp_path, "ebpf", "ebpf") as fabric:
         asyncio.run(run(fabric))
     assert state.exists()
+
+
+def test_a_service_may_write_where_tables_are_kept() -> None:
+    fabric = CabledFabric(Path(), dict.fromkeys(("leaf0", "leaf1", "spine0", "spine1"), "ebpf"))
+    without, kept = file.parse(fabric.text(), "fabric.toml"), with_state(fabric, Path("/var/lib/tables/leaf0.state"))
+    assert KIND.needs(kept).writes - KIND.needs(without).writes == {"/var/lib/tables"}
 
 
 def test_two_switches_have_no_file_in_common() -> None:

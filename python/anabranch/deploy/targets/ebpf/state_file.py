@@ -15,7 +15,7 @@ from anabranch.files.errors import AnabranchError
 
 FORMAT = 1
 TECHNIQUE = "min-move"
-HINT = "move it away to begin without a history, or give the file that an earlier --state wrote"
+HINT = "move it away to begin without a history, or give one that keeps tables of a datapath"
 
 
 def check(file: str) -> None:
@@ -27,9 +27,9 @@ def check(file: str) -> None:
     """
     path = Path(file)
     if file == "-":
-        raise AnabranchError("state: -: stdout keeps nothing; hint: give a file, as in --state plan.state")
+        raise AnabranchError("state: -: stdout keeps nothing; hint: give a file, as in plan.state")
     if path.is_dir():
-        raise AnabranchError(f"state: {file}: a directory; hint: give a file in it, as in --state {file}/plan.state")
+        raise AnabranchError(f"state: {file}: a directory; hint: give a file in it, as in {file}/plan.state")
     if not path.parent.is_dir():
         raise AnabranchError(f"state: {file}: there is no directory {path.parent}; hint: make it first")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
