@@ -37,9 +37,8 @@ impl Resolved {
             return Ok(Err(what.to_owned()));
         }
         let hops = expected::packet_hops(fabric, settings, flows);
-        let (first_ps, last_ps) = flows.outline().starts_ps.unwrap_or_default();
         let window_ps = lookahead_ps(fabric, settings, &partition);
-        let windows = (last_ps.min(settings.end_ps).saturating_sub(first_ps) / window_ps).max(1);
+        let windows = (expected::duration_ps(fabric, settings, flows) / window_ps).max(1);
         let in_window = hops / windows / u64::from(threads);
         if in_window < HOPS_PER_WINDOW_MIN && !anyway {
             return Ok(Err(format!(

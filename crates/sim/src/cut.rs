@@ -5,7 +5,7 @@
 //! look-ahead before they meet again.
 
 use crate::Framing;
-use anabranch_fabric::{Change, Fabric, What};
+use anabranch_fabric::{Change, Fabric, Port, What};
 
 /// Part of a port's other end where that is the part of its node.
 const SAME: u32 = u32::MAX;
@@ -20,6 +20,7 @@ pub(crate) struct Cut {
     towards: Vec<u32>,
     parts: usize,
     lookahead_ps: u64,
+    delivery_ps: u64,
 }
 
 impl Cut {
@@ -47,7 +48,8 @@ impl Cut {
             .min()
             .unwrap_or(u64::MAX);
         let part_of_port = ports.iter().map(|port| part(port.from)).collect();
-        Self { part_of, part_of_port, towards, parts, lookahead_ps }
+        let delivery_ps = delivery_ps(fabric);
+        Self { part_of, part_of_port, towards, parts, lookahead_ps, delivery_ps }
     }
 
     /// Number of parts.
@@ -58,6 +60,11 @@ impl Cut {
     /// Least time in picoseconds from an event in one part to the first that it causes in another.
     pub(crate) fn lookahead_ps(&self) -> u64 {
         self.lookahead_ps
+    }
+
+    /// Least time in picoseconds from the beginning of a flow to its delivery: two links of hosts delay it.
+    pub(crate) fn delivery_ps(&self) -> u64 {
+        self.delivery_ps
     }
 
     /// Part of a node.
@@ -77,4 +84,16 @@ impl Cut {
         let towards = self.towards[port as usize];
         (towards != SAME).then_some(towards)
     }
+}
+
+/// Least delay of a path between two hosts, by its first and its last link.
+fn delivery_ps(fabric: &Fabric) -> u64 {
+    let hosts = fabric.hosts();
+    let least_ps = |of: &dyn Fn(&Port) -> bool| {
+        fabric.ports().iter().filter(|port| of(port)).map(|port| port.delay_ps).min()
+    };
+    let direct_ps = least_ps(&|port| port.from < hosts && port.to < hosts);
+    let through_switches_ps =
+        least_ps(&|port| port.from < hosts).unwrap_or(0) + least_ps(&|port| port.to < hosts).unwrap_or(0);
+    direct_ps.unwrap_or(through_switches_ps)
 }

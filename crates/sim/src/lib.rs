@@ -41,6 +41,7 @@ mod telemetry;
 mod threads;
 mod timers;
 pub mod transport;
+mod waits;
 mod walk;
 
 pub use check::{check, check_flow};

@@ -2,9 +2,10 @@
 
 use crate::cut::Cut;
 use crate::transport::Transport;
-use crate::{Partition, Settings};
+use crate::transport::roce::{Completion, Semantics};
+use crate::{Partition, Settings, waits};
 use anabranch_fabric::{Fabric, Marking, What};
-use anabranch_traffic::{FlowSource, Start};
+use anabranch_traffic::FlowSource;
 
 /// Flows of which each part holds all records, at most: 0.7 GB a part.
 const FLOWS_MAX: u64 = 1 << 22;
@@ -27,14 +28,10 @@ pub fn one_thread<C>(
     let outline = flows.outline();
     let losing = settings.changes.iter().any(|change| matches!(change.what, What::PortLoss(..)));
     let ramps = || fabric.ports().iter().any(|port| matches!(port.marking, Marking::Ramp { .. }));
-    let plain =
-        |transport: &Transport| matches!(transport, Transport::Tcp(_)) && !transport.keeps_connections();
     if fabric.switches().is_some() {
         Some("ports with classes of traffic")
-    } else if !settings.works.is_empty() {
-        Some("workload graphs")
-    } else if !settings.transports.iter().all(plain) {
-        Some("transports other than TCP with a connection for each flow")
+    } else if let Some(reason) = settings.transports.iter().find_map(of_transport) {
+        Some(reason)
     } else if !settings.switch_hashes.is_empty() {
         Some("switches that hash header fields")
     } else if !observe.capture_ports.is_empty() || !observe.window_flows.is_empty() || observe.events_max > 0
@@ -44,12 +41,34 @@ pub fn one_thread<C>(
         Some("links that lose frames beside RED")
     } else if outline.flows > FLOWS_MAX {
         Some("more than 4,194,304 flows")
-    } else if !outline.in_order && flows.pass().any(|flow| !matches!(flow.start, Start::At(_))) {
-        Some("flows that wait for others")
     } else if lookahead_ps(fabric, settings, partition) == 0 {
         Some("links without delay")
-    } else {
+    } else if outline.in_order {
         None
+    } else {
+        waits::one_thread(flows, settings, &partition.part_of_nodes())
+    }
+}
+
+/// Reason why a transport takes one thread, if it does.
+fn of_transport(transport: &Transport) -> Option<&'static str> {
+    match transport {
+        Transport::Tcp(_) if transport.keeps_connections() => Some("connections of TCP that are kept"),
+        Transport::Tcp(_) => None,
+        Transport::Roce(roce) => {
+            if roce.law.reads_telemetry() {
+                Some("congestion control that reads telemetry")
+            } else if roce.queue_pairs.count > 1 {
+                Some("messages over several queue pairs")
+            } else if roce.semantics != Semantics::Write {
+                Some("messages that need a receive")
+            } else if roce.completion != Completion::Delivered {
+                Some("flows that finish when they are acknowledged")
+            } else {
+                None
+            }
+        }
+        _ => Some("transports other than TCP and RoCE"),
     }
 }
 

@@ -173,7 +173,7 @@ impl Graph {
         let in_order = (0..self.nodes().len() as u32).any(|node| self.is_wildcard(node));
         let mut execution = Execution::new(self);
         let (mut effects, mut new, mut waiting) = (VecDeque::new(), Vec::new(), Vec::new());
-        execution.begin(0, &mut new);
+        execution.begin(|_| true, 0, &mut new);
         loop {
             effects.extend(new.drain(..));
             let effect = if in_order { effects.pop_front() } else { effects.pop_back() };

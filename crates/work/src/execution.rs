@@ -92,10 +92,14 @@ impl<G: AsRef<Graph>> Execution<G> {
         self.graph.as_ref()
     }
 
-    /// Starts all nodes that require nothing, rank by rank.
-    pub fn begin(&mut self, now_ps: u64, effects: &mut Vec<Effect>) {
-        let roots = (0..self.missing.len() as u32).filter(|&node| self.missing[node as usize] == 0);
-        self.ready = roots.map(|node| (node, NONE)).collect();
+    /// Starts all nodes that require nothing, rank by rank, of the ranks that `here` names: of a graph whose ranks are
+    /// executed apart, each execution begins with its own, and no rank waits for what ends in another execution but for
+    /// messages.
+    pub fn begin(&mut self, here: impl Fn(u32) -> bool, now_ps: u64, effects: &mut Vec<Effect>) {
+        let graph = self.graph.as_ref();
+        let nodes = (0..graph.ranks()).filter(|&rank| here(rank)).flat_map(|rank| graph.nodes_of(rank));
+        self.ready =
+            nodes.filter(|&node| self.missing[node as usize] == 0).map(|node| (node, NONE)).collect();
         self.go_on(now_ps, effects);
     }
 

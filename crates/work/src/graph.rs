@@ -78,6 +78,24 @@ impl Graph {
         self.first.partition_point(|&first| first <= node) as u32 - 1
     }
 
+    /// Rank at which a node ends: a message ends where it is received.
+    #[must_use]
+    pub fn ends_at(&self, node: NodeId) -> u32 {
+        match self.node(node).act {
+            Act::Send { to, .. } => to,
+            _ => self.rank_of(node),
+        }
+    }
+
+    /// Whether each receive has its send whatever else happens ([`crate::Builder::message`]), so that all orders of events
+    /// match alike.
+    #[must_use]
+    pub fn is_matched(&self) -> bool {
+        let is_matched =
+            |node| !matches!(self.node(node).act, Act::Recv { .. }) || self.partner(node).is_some();
+        (0..self.nodes.len() as u32).all(is_matched)
+    }
+
     /// Nodes that require the end of `node`.
     #[must_use]
     pub fn after_end(&self, node: NodeId) -> &[NodeId] {

@@ -46,7 +46,7 @@ pub fn run(graph: &Graph, links: &mut impl Links) -> Vec<NodeTimes> {
     // By time, then in the order of causes.
     let mut events: BinaryHeap<Reverse<(u64, u64, NodeId)>> = BinaryHeap::new();
     let (mut now_ps, mut number) = (0, 0);
-    execution.begin(0, &mut effects);
+    execution.begin(|_| true, 0, &mut effects);
     loop {
         for effect in effects.drain(..) {
             let (at_ps, node) = match effect {

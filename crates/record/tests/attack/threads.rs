@@ -1,13 +1,16 @@
 //! One simulation on several threads: the outcome is that of one thread, to the bit, for any cut of the fabric.
 //!
-//! Everything that takes one thread is taken out of a scenario first: load balancers other than tables, transports other than TCP,
-//! graphs and flows that wait. Fabric, changes, sizes, cards, tables and intervals stay.
+//! Everything that takes one thread is taken out of a scenario first: load balancers other than tables, transports other than TCP
+//! and RoCE, graphs, and flows that wait for what is received elsewhere. Fabric, changes, sizes, cards, tables and intervals
+//! stay.
 
 use crate::broken::{Broken, holds};
 use anabranch_balancers::{Settings, Task};
 use anabranch_fabric::Fabric;
 use anabranch_scenario::Resolved;
-use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::transport::control::Law;
+use anabranch_sim::transport::roce::{Completion, Roce, Semantics};
+use anabranch_sim::transport::{Control, QueuePairs, Tcp, Transport};
 use anabranch_sim::{Outcome, Partition, Progress};
 use anabranch_traffic::random::Stream;
 use anabranch_traffic::{Flow, Start};
@@ -28,10 +31,7 @@ fn plain(settings: &Settings) -> Settings {
     if scheme.get().is_some() {
         settings.balancing = anabranch_balancers::Balancing::ECMP;
     }
-    for transport in &mut settings.transports {
-        let tcp = transport.tcp().cloned().unwrap_or_else(|| Tcp::plain(Control::Dctcp { gain: 0.0625 }));
-        *transport = Transport::Tcp(Tcp { persistent: false, ..tcp });
-    }
+    settings.transports.iter_mut().for_each(|transport| *transport = plain_transport(transport));
     settings.works.clear();
     settings.switch_hashes.clear();
     settings.observe.capture_ports.clear();
@@ -40,10 +40,27 @@ fn plain(settings: &Settings) -> Settings {
     settings
 }
 
-/// The flows, none of which waits for another.
+/// RoCE with writes over one queue pair, or else TCP.
+fn plain_transport(transport: &Transport) -> Transport {
+    if let Transport::Roce(roce) = transport {
+        let law = if roce.law.reads_telemetry() { Law::None } else { roce.law };
+        return Transport::Roce(Roce {
+            law,
+            semantics: Semantics::Write,
+            completion: Completion::Delivered,
+            queue_pairs: QueuePairs { persistent: roce.queue_pairs.persistent, ..QueuePairs::ONE },
+            ..roce.clone()
+        });
+    }
+    let tcp = transport.tcp().cloned().unwrap_or_else(|| Tcp::plain(Control::Dctcp { gain: 0.0625 }));
+    Transport::Tcp(Tcp { persistent: false, ..tcp })
+}
+
+/// The flows, each of which waits for what its own host receives, or for none.
 fn at_times(flows: &[Flow]) -> Vec<Flow> {
     let start = |(index, flow): (u64, &Flow)| match flow.start {
         Start::At(_) => flow.start,
+        Start::After { flow: awaited, .. } if flows[awaited as usize].dst == flow.src => flow.start,
         Start::After { .. } | Start::AfterJob { .. } | Start::Ready { .. } => Start::At(index * APART_PS),
     };
     (0..).zip(flows).map(|(index, flow)| Flow { start: start((index, flow)), ..*flow }).collect()

@@ -1,6 +1,7 @@
 //! Ends of flows and of their connections: both hosts of one hear when a flow begins on it and when it is closed.
 
 use super::Hosts;
+use super::census::Happening;
 use crate::door::Opened;
 use crate::network::{Address, Network};
 use crate::transport::Completion;
@@ -93,8 +94,7 @@ impl Hosts<'_> {
         match &mut self.remote {
             None => self.connections.close(name),
             Some(remote) => {
-                let position = network.crossing.as_ref().map_or(0, |crossing| crossing.position);
-                remote.closed.push((position, name));
+                remote.report(name, Happening::Acknowledged, network);
                 self.connections.close_slot(name);
             }
         }

@@ -102,6 +102,11 @@ impl<'a> FlowTable<'a> {
         self.total - self.loaded
     }
 
+    /// Number of flows that have been loaded.
+    pub(super) fn loaded(&self) -> u32 {
+        self.loaded as u32
+    }
+
     /// Whether a flow is the last that is loaded, and others follow.
     pub(super) fn is_last_loaded(&self, flow: u32) -> bool {
         flow as usize + 1 == self.loaded && self.left() > 0

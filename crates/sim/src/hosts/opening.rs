@@ -100,13 +100,28 @@ impl Hosts<'_> {
         [entropy_forth, entropy_back]: [u32; 2],
         network: &mut Network,
     ) -> Result<u32, SimulationError> {
-        let flow = *self.flows.flow(message.flow);
-        let pinned = self.pins.of(&flow);
-        let connection = match &self.remote {
+        let connection = match &mut self.remote {
             None => self.connections.open(Connection::blank)?,
-            Some(remote) => self.connections.open_as(remote.name_of(message.flow), Connection::blank),
+            Some(remote) => self.connections.open_as(remote.name()?, Connection::blank),
         };
         let name = connection.sending.address.connection;
+        self.set_up(name, message, subflow, [entropy_forth, entropy_back], network);
+        self.report_opening(name, message.flow, network);
+        Ok(name)
+    }
+
+    /// Sets up a connection that has been opened.
+    pub(super) fn set_up(
+        &mut self,
+        name: u32,
+        message: Message,
+        subflow: Option<Subflow>,
+        [entropy_forth, entropy_back]: [u32; 2],
+        network: &mut Network,
+    ) {
+        let flow = *self.flows.flow(message.flow);
+        let pinned = self.pins.of(&flow);
+        let Some(connection) = self.connections.get(name) else { return };
         connection.message = message;
         connection.subflow = subflow;
         connection.transport = flow.transport;
@@ -133,6 +148,5 @@ impl Hosts<'_> {
         attention::note_opening(name, &flow, &message, (transport, self.framing), network);
         let opened = Opened { connection: name, ..Opened::of(message.flow, &flow) };
         ends::announce(&opened, network);
-        Ok(name)
     }
 }

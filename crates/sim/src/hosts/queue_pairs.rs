@@ -19,28 +19,28 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// A part that has begun.
-struct Part {
-    connection: u32,
+pub(super) struct Part {
+    pub(super) connection: u32,
     /// Number of its queue pair.
-    queue_pair: u8,
-    ended: bool,
+    pub(super) queue_pair: u8,
+    pub(super) ended: bool,
 }
 
 /// A message in parts.
-struct Parts {
+pub(super) struct Parts {
     /// Number of its hosts among those that keep queue pairs, if they do.
-    keepers: Option<u32>,
-    begun: Vec<Part>,
+    pub(super) keepers: Option<u32>,
+    pub(super) begun: Vec<Part>,
     /// Parts that have not been delivered, and that are not acknowledged, begun or not.
-    undelivered: u32,
-    unended: u32,
+    pub(super) undelivered: u32,
+    pub(super) unended: u32,
 }
 
 /// A part on a queue pair that is kept, from its beginning until it and all before it are delivered.
-struct Undelivered {
-    connection: u32,
-    flow: u32,
-    arrived: bool,
+pub(super) struct Undelivered {
+    pub(super) connection: u32,
+    pub(super) flow: u32,
+    pub(super) arrived: bool,
 }
 
 /// A queue pair that its hosts keep.
@@ -100,8 +100,31 @@ impl Striped {
         self.kept[parts.keepers? as usize].pairs.get_mut(usize::from(part.queue_pair))
     }
 
+    /// Parts of other messages and of this one that are not delivered, on the queue pair of its only part, if it is kept.
+    pub(super) fn undelivered(&self, flow: u32) -> impl Iterator<Item = &Undelivered> {
+        let queue = self.messages.get(&flow).and_then(|parts| {
+            let part = parts.begun.first()?;
+            self.kept[parts.keepers? as usize].pairs.get(usize::from(part.queue_pair))
+        });
+        queue.into_iter().flat_map(|queue| &queue.undelivered)
+    }
+
+    /// A message has begun elsewhere, whose only part is to be delivered here.
+    pub(super) fn expect(&mut self, flow: u32, parts: Parts, part: Undelivered) {
+        let connection = part.connection;
+        self.messages.insert(flow, parts);
+        if let Some(queue) = self.queue_of(flow, connection) {
+            queue.undelivered.push_back(part);
+        }
+    }
+
+    /// A message has ended elsewhere.
+    pub(super) fn forget(&mut self, flow: u32) {
+        self.messages.remove(&flow);
+    }
+
     /// Number of two hosts that keep so many queue pairs.
-    fn number_of(&mut self, hosts: Pair, count: u8) -> u32 {
+    pub(super) fn number_of(&mut self, hosts: Pair, count: u8) -> u32 {
         *self.keepers.entry(hosts).or_insert_with(|| {
             let pairs = (0..count).map(|_| KeptPair::default()).collect();
             self.kept.push(KeptPairs { hosts, pairs, next: 0 });
@@ -122,7 +145,9 @@ impl Hosts<'_> {
         let sizes: Vec<u64> = pairs.parts(message.end).collect();
         let count = sizes.len() as u32;
         let keepers = keepers.map(|hosts| self.striped.number_of(hosts, pairs.count));
-        let parts = Parts { keepers, begun: Vec::new(), undelivered: count, unended: count };
+        // What is acknowledged has been delivered, where that happens in another part of the fabric.
+        let undelivered = if self.is_received_elsewhere(message.flow) { 0 } else { count };
+        let parts = Parts { keepers, begun: Vec::new(), undelivered, unended: count };
         self.striped.messages.insert(message.flow, parts);
         let Some(keepers) = keepers else {
             for (queue_pair, bytes) in (0..).zip(sizes) {
@@ -167,7 +192,7 @@ impl Hosts<'_> {
     }
 
     /// Hashes of a queue pair that is kept, forth and back, or the numbers of its headers. `flow` is its first.
-    fn kept_entropies(
+    pub(super) fn kept_entropies(
         &mut self,
         flow: u32,
         (keepers, queue_pair): (u32, u8),
@@ -204,6 +229,7 @@ impl Hosts<'_> {
         parts.begun.push(Part { connection: name, queue_pair, ended: false });
         let number = self.flows.flow(flow).transport;
         let transport = &self.transports[usize::from(number)];
+        let elsewhere = self.is_received_elsewhere(flow);
         let mut kept = None;
         if let Some(queue) = self.striped.queue_of(flow, name) {
             let past = queue.past.get_or_insert(Past { name, messages: 0, packets: 0 });
@@ -221,7 +247,9 @@ impl Hosts<'_> {
                 kept = latest.and_then(|latest| latest.sending.end.share(transport, self.framing));
             }
             queue.sending = Some(name);
-            queue.undelivered.push_back(Undelivered { connection: name, flow, arrived: false });
+            if !elsewhere {
+                queue.undelivered.push_back(Undelivered { connection: name, flow, arrived: false });
+            }
             let shares = !queue.sent.is_empty();
             for &sharing in queue.sent.iter().chain([&name]) {
                 let Some(connection) = self.connections.get(sharing) else { continue };
@@ -291,9 +319,10 @@ impl Hosts<'_> {
             part.arrived = true;
         }
         let arrived = queue.undelivered.iter().take_while(|part| part.arrived).count();
-        let delivered: Vec<u32> = queue.undelivered.drain(..arrived).map(|part| part.flow).collect();
-        for flow in delivered {
-            self.count_delivered(flow, network);
+        let delivered: Vec<Undelivered> = queue.undelivered.drain(..arrived).collect();
+        self.report_held(name, &delivered, network);
+        for part in delivered {
+            self.count_delivered(part.flow, network);
         }
     }
 
@@ -340,7 +369,8 @@ impl Hosts<'_> {
         self.write_parts(flow);
         let Some(parts) = self.striped.messages.remove(&flow) else { return };
         let names: Vec<u32> = parts.begun.iter().map(|part| part.connection).collect();
-        let leaves_some = self.flows.record(flow).left_packets() > 0;
+        // In parts of a fabric, what becomes of the rest is counted by connection.
+        let leaves_some = self.remote.is_none() && self.flows.record(flow).left_packets() > 0;
         for &name in &names {
             if leaves_some {
                 self.past.insert(name, vec![(0, flow)]);
@@ -349,7 +379,7 @@ impl Hosts<'_> {
         }
         if leaves_some {
             self.past_subflows.insert(flow, names);
-        } else {
+        } else if self.remote.is_none() {
             self.flows.end(flow);
         }
     }
@@ -362,7 +392,7 @@ impl Hosts<'_> {
     }
 
     /// Writes down the sums over the parts of a flow.
-    fn write_parts(&mut self, flow: u32) {
+    pub(super) fn write_parts(&mut self, flow: u32) {
         let Some(parts) = self.striped.messages.get(&flow) else { return };
         let (mut sent, mut received) = (SenderCounters::default(), ReceiverCounters::default());
         let transport = &self.transports[usize::from(self.flows.flow(flow).transport)];

@@ -1,23 +1,22 @@
 //! Hosts of a part of the fabric: connections whose other half is in another part.
 //!
-//! All parts know all flows and give their connections the same names. A half is opened where its host is: the sender's when
-//! its flow begins, the receiver's when the parts meet before that. Between the halves go packets alone, with one exception:
-//! a connection closes for both halves at once, when its sender has all acknowledged. The parts write down when that was, and
-//! what a receiver does that has all of its message, and so may be closed, waits until that is known.
+//! All parts know all flows. A sender's half is opened where its host is, when its flow begins; the receiver's when the parts
+//! meet after that, before anything can have arrived. Between the halves go packets alone, with one exception: a connection
+//! closes for both halves at once, when its sender has everything acknowledged. The parts report when that was
+//! ([`super::census`]), and what a receiver does that has all of its message, and so may be closed, waits until that is
+//! known.
 
 use super::Hosts;
+use super::census::{Census, Happening, Step};
+use super::names::Names;
 use crate::SimulationError;
-use crate::connections::{LAST_GENERATION, Message, SLOT_BITS};
+use crate::connections::{Connection, Message};
 use crate::flow_record::Fate;
 use crate::network::Network;
 use crate::timers::Timer;
 use crate::{FlowRecord, Kind, Packet};
-use anabranch_traffic::Flow;
+use anabranch_traffic::{Flow, PlacedWork, Start};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
-
-/// End of a connection: the position of the event in the order of events, and the connection's name.
-pub(crate) type Closing = (u64, u32);
 
 /// Connections of a part of the fabric.
 #[derive(Default)]
@@ -26,160 +25,167 @@ pub(crate) struct Remote {
     here: Vec<bool>,
     /// Port of the link that ends at each host.
     downlinks: Vec<u32>,
-    /// Flows by start, then number; the first `named` of them have names.
-    starts: Vec<(u64, u32)>,
-    named: usize,
-    /// Name of each flow's connection, once it has one.
-    name_of: Vec<u32>,
+    /// Start of the last flow of all that begins at a time, in picoseconds.
+    last_start_ps: u64,
     names: Names,
-    /// Connections that closed here since the last meeting.
-    pub(crate) closed: Vec<Closing>,
-    /// Connections that closed in any part and whose slots are not free yet.
-    unsettled: BTreeSet<Closing>,
-    /// When connections closed whose receiver is here, and not their sender.
+    /// Connections that were named here, each with its flow.
+    named: Vec<(u32, u32)>,
+    /// Steps of connections since the last meeting.
+    steps: Vec<Step>,
+    census: Census,
+    /// When senders in other parts had everything acknowledged whose receiver is here.
     closings: FxHashMap<u32, u64>,
     /// Counts of segments that no half counts, by connection.
     ends: FxHashMap<u32, FlowRecord>,
-    /// Receivers here that have not all of their message, once no flow is left to begin.
+    /// Receivers here that have not all of their message, once they are asked for.
     receiving: Option<Vec<u32>>,
-    /// Connections that are open in the whole fabric and the most that were; flows that have begun, as far as counted.
-    open: u64,
-    peak: u64,
-    counted: usize,
+    /// Flows of this part that wait for others and will open a connection.
+    pub(crate) waiting: u64,
+    /// Flows that waited and whose receiver, in another part, has not heard of them: it will hope for them.
+    posted: u64,
+    /// Events that another part counts.
+    pub(crate) repeated: u64,
 }
 
-/// Names of connections: slots that are used again, with their generation above.
+/// Connections of a part when its run is over.
 #[derive(Default)]
-struct Names {
-    next: Vec<u32>,
-    free: Vec<u32>,
-}
-
-impl Names {
-    /// A name that no connection has had.
-    fn take(&mut self) -> Result<u32, SimulationError> {
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
-            None if self.next.len() >> SLOT_BITS != 0 => {
-                return Err(SimulationError::new(
-                    "traffic: no name is left for another connection",
-                    "lower the load or the number of flows: a run has 4,294,967,296 names",
-                ));
-            }
-            None => {
-                self.next.push(self.next.len() as u32);
-                self.next.len() as u32 - 1
-            }
-        };
-        let name = self.next[slot as usize];
-        self.next[slot as usize] = name.wrapping_add(1 << SLOT_BITS);
-        Ok(name)
-    }
-
-    /// Frees the slot of a name, unless it was its last.
-    fn free(&mut self, name: u32) {
-        if name >> SLOT_BITS != LAST_GENERATION {
-            self.free.push(name & ((1 << SLOT_BITS) - 1));
-        }
-    }
+pub(crate) struct RemoteOutcome {
+    /// Connections that it named, each with its flow.
+    pub(crate) named: Vec<(u32, u32)>,
+    /// Counts of segments that no half counted, by connection.
+    pub(crate) ends: FxHashMap<u32, FlowRecord>,
+    /// Most connections that were open at once in the whole fabric.
+    pub(crate) peak: u64,
 }
 
 impl Remote {
-    fn new(here: Vec<bool>, downlinks: Vec<u32>) -> Self {
-        Self { here, downlinks, ..Self::default() }
-    }
-
     /// Whether a host is in this part.
     pub(super) fn has(&self, host: u32) -> bool {
         self.here[host as usize]
     }
 
-    /// Name of the connection of a flow that begins now.
-    pub(super) fn name_of(&self, flow: u32) -> u32 {
-        self.name_of[flow as usize]
+    /// Name for a connection whose sender is here.
+    ///
+    /// # Errors
+    /// No name is left.
+    pub(super) fn name(&mut self) -> Result<u32, SimulationError> {
+        self.names.take()
+    }
+
+    /// Reports a step of a connection that happens now.
+    pub(super) fn report(&mut self, name: u32, what: Happening, network: &Network) {
+        let position = network.crossing.as_ref().map_or(0, |crossing| crossing.position);
+        self.steps.push(Step { position, name, what });
+    }
+
+    /// Takes the steps since the last meeting, which all parts hear of.
+    pub(crate) fn take_steps(&mut self) -> Vec<Step> {
+        self.posted = 0;
+        std::mem::take(&mut self.steps)
     }
 
     /// Counts what became of a segment of a connection.
     pub(super) fn count_end(&mut self, packet: &Packet, fate: Fate) {
         self.ends.entry(packet.connection).or_default().count_end(packet.payload_bytes, fate);
     }
-
-    /// Counts connections that opened and closed before a position, in order: `start_key` is that of a start.
-    fn count_open(&mut self, closing: Option<u64>, start_key: impl Fn(u64) -> u64, last: u64) {
-        let until = closing.unwrap_or(last);
-        while self.starts.get(self.counted).is_some_and(|&(at_ps, _)| start_key(at_ps) < until) {
-            self.counted += 1;
-            self.open += 1;
-            self.peak = self.peak.max(self.open);
-        }
-        self.open -= u64::from(closing.is_some());
-    }
 }
 
 impl Hosts<'_> {
-    /// Makes these the hosts of a part of the fabric: says of each host whether it is here, and which port's link ends at it.
-    /// To be called before flows are scheduled.
-    pub(crate) fn set_part(&mut self, here: Vec<bool>, downlinks: Vec<u32>) {
-        self.remote = Some(Box::new(Remote::new(here, downlinks)));
+    /// Makes these the hosts of one of so many parts of a fabric: says of each host whether it is here, and which port's link
+    /// ends at it. To be called before flows are scheduled.
+    pub(crate) fn set_part(&mut self, (part, parts): (u32, u32), here: Vec<bool>, downlinks: Vec<u32>) {
+        let names = Names::new(part, parts);
+        self.remote = Some(Box::new(Remote { here, downlinks, names, ..Remote::default() }));
     }
 
-    /// Notes the flows that begin at a time, and returns those that begin in this part.
+    /// Notes the flows that begin at a time, and returns those that begin in this part. All flows are loaded.
     pub(super) fn note_starts(&mut self, mut starts: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
         let Some(remote) = &mut self.remote else { return starts };
-        remote.starts.clone_from(&starts);
-        remote.starts.sort_unstable();
-        remote.name_of = vec![u32::MAX; starts.len()];
+        remote.last_start_ps = starts.iter().map(|&(at_ps, _)| at_ps).max().unwrap_or(0);
         let flows = &self.flows;
         self.hopeful += starts.iter().filter(|&&(_, flow)| remote.has(flows.flow(flow).dst)).count() as u64;
+        if !self.in_order {
+            // Whether each flow begins at all: those of graphs that do not, and what waits for them, never do.
+            let mut begins: Vec<bool> = Vec::new();
+            for flow in (0..flows.loaded()).map(|number| flows.flow(number)) {
+                begins.push(match flow.start {
+                    Start::At(_) => true,
+                    Start::After { flow, .. } => begins[flow as usize],
+                    Start::AfterJob { .. } => false,
+                    Start::Ready { work, .. } => self.works.start_ps(work) != PlacedWork::NEVER_PS,
+                });
+                let waits = !matches!(flow.start, Start::At(_)) && begins.last() == Some(&true);
+                remote.waiting += u64::from(waits && remote.has(flow.src));
+            }
+        }
         starts.retain(|&(_, flow)| remote.has(flows.flow(flow).src));
         starts
     }
 
-    /// Start of the last flow, in picoseconds.
+    /// Start of the last flow that begins at a time, in picoseconds.
     pub(crate) fn last_start_ps(&self) -> u64 {
-        self.remote.as_ref().and_then(|remote| remote.starts.last()).map_or(0, |&(at_ps, _)| at_ps)
+        self.remote.as_ref().map_or(0, |remote| remote.last_start_ps)
     }
 
-    /// Gives names to the connections of the flows that begin before a time, and opens those whose receiver is here and not
-    /// their sender.
-    ///
-    /// # Errors
-    /// No name is left.
-    pub(crate) fn name_starts(
-        &mut self,
-        before_ps: u64,
-        network: &mut Network,
-    ) -> Result<(), SimulationError> {
-        loop {
-            let Some(remote) = &mut self.remote else { return Ok(()) };
-            let Some(&(start_ps, index)) = remote.starts.get(remote.named) else { return Ok(()) };
-            if start_ps >= before_ps {
-                return Ok(());
-            }
-            remote.named += 1;
-            remote.name_of[index as usize] = remote.names.take()?;
-            let Flow { src, dst, size_bytes, .. } = *self.flows.flow(index);
-            if remote.has(dst) && !remote.has(src) {
-                self.flows.record(index).start_ps = start_ps;
-                let entropies = self.entropies(index, 0, network);
-                self.connect(Message::whole(index, size_bytes), None, entropies, network)?;
-            }
-        }
+    /// What this part hopes for, and what it has hoped for and others will.
+    pub(crate) fn hopes(&self) -> u64 {
+        self.hopeful + self.remote.as_ref().map_or(0, |remote| remote.posted)
     }
 
-    /// Takes in when a connection closed.
-    pub(crate) fn note_closing(&mut self, closing: Closing) {
-        let (position, name) = closing;
-        let is_received = self.is_received_here(name);
+    /// Reports that a connection opened here, if this is a part.
+    pub(super) fn report_opening(&mut self, name: u32, index: u32, network: &Network) {
         let Some(remote) = &mut self.remote else { return };
-        remote.unsettled.insert(closing);
-        if is_received {
-            remote.closings.insert(name, position);
+        let Flow { dst, start, .. } = *self.flows.flow(index);
+        remote.named.push((name, index));
+        if !matches!(start, Start::At(_)) {
+            remote.waiting -= 1;
+            if !remote.has(dst) {
+                self.hopeful -= 1;
+                remote.posted += 1;
+            }
         }
+        let start_ps = self.flows.record(index).start_ps;
+        remote.report(name, Happening::Opened { flow: index, start_ps }, network);
+    }
+
+    /// Takes in a step of a connection, of this part or another.
+    pub(crate) fn take_step(&mut self, step: Step, network: &mut Network) {
+        match step.what {
+            Happening::Opened { flow, start_ps } => self.open_receiver(step.name, (flow, start_ps), network),
+            Happening::Acknowledged if self.is_received_here(step.name) => {
+                if let Some(remote) = &mut self.remote {
+                    remote.closings.insert(step.name, step.position);
+                }
+            }
+            Happening::Acknowledged | Happening::Held | Happening::Released => {}
+        }
+        if let Some(remote) = &mut self.remote {
+            remote.census.note(step);
+        }
+    }
+
+    /// Opens the receiving half of a connection whose sender is in another part, if its host is here.
+    fn open_receiver(&mut self, name: u32, (index, start_ps): (u32, u64), network: &mut Network) {
+        let Flow { src, dst, size_bytes, start, .. } = *self.flows.flow(index);
+        let Some(remote) = &mut self.remote else { return };
+        if !remote.has(dst) || remote.has(src) {
+            return;
+        }
+        self.hopeful += u64::from(!matches!(start, Start::At(_)));
+        if let Some(receiving) = &mut remote.receiving {
+            receiving.push(name);
+        }
+        self.flows.record(index).start_ps = start_ps;
+        let entropies = match self.keepers_of(index) {
+            Some(keepers) => self.expect_part((name, index), keepers, network),
+            None => self.entropies(index, 0, network),
+        };
+        self.connections.open_as(name, Connection::blank);
+        self.set_up(name, Message::whole(index, size_bytes), None, entropies, network);
     }
 
     /// Whether a connection is open whose receiver is here and not its sender.
-    fn is_received_here(&self, name: u32) -> bool {
+    pub(super) fn is_received_here(&self, name: u32) -> bool {
         let (Some(remote), Some(connection)) = (&self.remote, self.connections.peek(name)) else {
             return false;
         };
@@ -188,16 +194,12 @@ impl Hosts<'_> {
     }
 
     /// Closes connections whose closing all parts have passed, and frees their names: those before `position`.
-    pub(crate) fn settle_closings(&mut self, position: u64, start_key: impl Fn(u64) -> u64) {
-        loop {
-            let Some(remote) = &mut self.remote else { return };
-            let Some(&(closing, name)) = remote.unsettled.first() else { return };
-            if closing >= position {
-                return;
+    pub(crate) fn settle_closings(&mut self, position: u64) {
+        let Some(remote) = &mut self.remote else { return };
+        for name in remote.census.settle(position) {
+            if let Some(remote) = &mut self.remote {
+                remote.names.free(name);
             }
-            remote.unsettled.pop_first();
-            remote.names.free(name);
-            remote.count_open(Some(closing), &start_key, position);
             self.close_receiver(name);
         }
     }
@@ -208,8 +210,13 @@ impl Hosts<'_> {
             return;
         }
         let Some(connection) = self.connections.get(name) else { return };
-        let transport = &self.transports[usize::from(connection.transport)];
-        connection.write_counters(transport, self.flows.record(connection.message.flow));
+        let flow = connection.message.flow;
+        if self.striped.carries(flow) {
+            self.leave_parts(flow);
+        } else {
+            let transport = &self.transports[usize::from(connection.transport)];
+            connection.write_counters(transport, self.flows.record(flow));
+        }
         self.connections.close_slot(name);
         if let Some(remote) = &mut self.remote {
             remote.closings.remove(&name);
@@ -219,8 +226,11 @@ impl Hosts<'_> {
     /// Whether what a receiving half does next, at a position in the order of events, may depend on whether its sender, in
     /// another part, has closed; closes it if it has. `known`: all that was closed before this position is known.
     pub(crate) fn depends_on_sender(&mut self, name: u32, position: u64, known: u64) -> bool {
-        let is_complete = self.connections.peek(name).is_some_and(|connection| connection.message.delivered);
-        if !is_complete || !self.is_received_here(name) {
+        let Some(message) = self.connections.peek(name).map(|connection| connection.message) else {
+            return false;
+        };
+        // While its message is held, it is open whatever is acknowledged.
+        if !message.delivered || !self.is_received_here(name) || self.striped.holds(message.flow, name) {
             return false;
         }
         let closing = self.remote.as_ref().and_then(|remote| remote.closings.get(&name)).copied();
@@ -273,16 +283,10 @@ impl Hosts<'_> {
         latest_ps
     }
 
-    /// Names by flow, counts of segments that no half counted by name, and the most connections that were open at once in the
-    /// whole fabric by `end_ps`.
-    pub(crate) fn take_remote(
-        &mut self,
-        end_ps: u64,
-        start_key: impl Fn(u64) -> u64,
-    ) -> (Vec<u32>, FxHashMap<u32, FlowRecord>, u64) {
-        self.settle_closings(u64::MAX, &start_key);
-        let Some(mut remote) = self.remote.take() else { return Default::default() };
-        remote.count_open(None, &start_key, start_key(end_ps) + 1);
-        (remote.name_of, remote.ends, remote.peak)
+    /// What is left of the connections when the run is over.
+    pub(crate) fn take_remote(&mut self) -> RemoteOutcome {
+        self.settle_closings(u64::MAX);
+        let Some(remote) = self.remote.take() else { return RemoteOutcome::default() };
+        RemoteOutcome { named: remote.named, ends: remote.ends, peak: remote.census.peak }
     }
 }

@@ -12,6 +12,8 @@ use std::sync::Arc;
 /// One graph and its state.
 struct Running {
     execution: Execution<Arc<Graph>>,
+    /// Host of each rank.
+    hosts: Vec<u32>,
     /// Flow of each node that sends to another rank.
     flow_of: Vec<u32>,
     /// Number of this graph's first timer; the last is that of its beginning.
@@ -39,6 +41,7 @@ impl Works {
             let nodes = work.graph.nodes().len() as u32;
             running.push(Running {
                 execution: Execution::new(Arc::clone(&work.graph)),
+                hosts: work.hosts.clone(),
                 flow_of: vec![u32::MAX; nodes as usize],
                 first_timer,
                 start_ps: work.start_ps,
@@ -66,6 +69,11 @@ impl Works {
             }
             Start::At(_) | Start::After { .. } | Start::AfterJob { .. } => true,
         }
+    }
+
+    /// When a graph begins, in picoseconds.
+    pub(super) fn start_ps(&self, work: u32) -> u64 {
+        self.running[work as usize].start_ps
     }
 
     /// Which messages follow each other with that of a node.
@@ -114,7 +122,13 @@ impl Hosts<'_> {
         let node = timer - running.first_timer;
         self.hopeful -= 1;
         if node as usize == running.flow_of.len() {
-            running.execution.begin(network.now_ps, &mut self.works.effects);
+            let Running { execution, hosts, .. } = running;
+            let here = |rank: u32| network.has_node(hosts[rank as usize]);
+            execution.begin(here, network.now_ps, &mut self.works.effects);
+            if let Some(remote) = &mut self.remote {
+                // One event of the whole.
+                remote.repeated += u64::from(!network.is_first_part());
+            }
         } else {
             running.execution.elapsed(node, network.now_ps, &mut self.works.effects);
         }

@@ -99,6 +99,11 @@ impl Network {
         self.crossing.as_ref().is_none_or(|crossing| crossing.has_node(node))
     }
 
+    /// Whether this is the whole fabric, or the first of its parts.
+    pub(crate) fn is_first_part(&self) -> bool {
+        self.crossing.as_ref().is_none_or(|crossing| crossing.part == 0)
+    }
+
     /// Packets that this part alone has, or has posted: those of all parts together are what is in the fabric. Of one part they may
     /// be less than none, while another counts some that are lost.
     pub(crate) fn packets_here(&self) -> i64 {

@@ -4,9 +4,12 @@ use super::Simulation;
 use super::sums::Sums;
 use crate::cut::Cut;
 use crate::door::SwitchBalancer;
-use crate::network::source;
-use crate::{FlowRecord, FlowSink, Outcome, PortRecord, QueueSample, SimulationError, Totals, partition};
-use anabranch_traffic::FlowSource;
+use crate::hosts::RemoteOutcome;
+use crate::{
+    FlowRecord, FlowSink, Outcome, PortRecord, QueueSample, SimulationError, Totals, WorkRecord, partition,
+};
+use anabranch_traffic::{FlowSource, PlacedWork};
+use anabranch_work::NodeTimes;
 use rustc_hash::FxHashMap;
 use std::io;
 use std::sync::Arc;
@@ -25,8 +28,9 @@ pub(super) struct PartOutcome {
     ports: Vec<PortRecord>,
     queues: Vec<QueueSample>,
     flows: Vec<FlowRecord>,
-    /// Name of each flow's connection, and what became of segments that no half counted, by that name.
-    name_of: Vec<u32>,
+    works: Vec<WorkRecord>,
+    /// Connections whose sender it has, each with its flow, and what became of segments that no half counted.
+    named: Vec<(u32, u32)>,
     ends: FxHashMap<u32, FlowRecord>,
 }
 
@@ -36,9 +40,8 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
         self.end_records();
         let end_ps = self.network.now_ps;
         let sums = self.sums();
-        let queue = &self.network.queue;
-        let (name_of, ends, connections_peak) =
-            self.hosts.take_remote(end_ps, |at_ps| queue.key_of(source::TIMERS, at_ps));
+        let RemoteOutcome { named, ends, peak: connections_peak } = self.hosts.take_remote();
+        let works = self.hosts.work_records();
         let (flows, _) = self.hosts.into_records()?;
         Ok(PartOutcome {
             end_ps,
@@ -49,7 +52,8 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             ports: self.port_records,
             queues: self.queue_samples,
             flows,
-            name_of,
+            works,
+            named,
             ends,
         })
     }
@@ -62,7 +66,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
 pub(super) fn merge(
     parts: &[PartOutcome],
     cut: &Cut,
-    source: &dyn FlowSource,
+    (source, works): (&dyn FlowSource, &[PlacedWork]),
     sink: Option<Arc<dyn FlowSink>>,
 ) -> Result<Outcome, SimulationError> {
     let Some(one) = parts.first() else { return Ok(Outcome::default()) };
@@ -92,7 +96,7 @@ pub(super) fn merge(
     let mut flows = Vec::with_capacity(one.flows.len());
     for (index, flow) in source.pass().enumerate() {
         let [src, dst] = [flow.src, flow.dst].map(|host| &parts[cut.part_of(host) as usize].flows[index]);
-        let mut record = FlowRecord {
+        flows.push(FlowRecord {
             fct_ps: dst.fct_ps,
             delivered_bytes: dst.delivered_bytes,
             delivered_packets: dst.delivered_packets,
@@ -101,11 +105,14 @@ pub(super) fn merge(
             marked_packets: dst.marked_packets,
             paths: dst.paths,
             ..*src
-        };
-        for ends in parts.iter().filter_map(|part| part.ends.get(&part.name_of[index])) {
-            record.add_ends(ends);
+        });
+    }
+    for ends in parts.iter().filter(|part| !part.ends.is_empty()).map(|part| &part.ends) {
+        for &(name, flow) in parts.iter().flat_map(|part| &part.named) {
+            if let Some(ends) = ends.get(&name) {
+                flows[flow as usize].add_ends(ends);
+            }
         }
-        flows.push(record);
     }
     if let Some(sink) = sink {
         let write = |(piece, records): (usize, &[FlowRecord])| sink.write((piece * PIECE) as u32, records);
@@ -113,5 +120,23 @@ pub(super) fn merge(
         written.map_err(|error| SimulationError::records_unwritten(&error))?;
         flows = Vec::new();
     }
-    Ok(Outcome { flows, ports, queues, counts, totals, ..Outcome::default() })
+    let works = (0..).zip(works).map(|(number, work)| merge_work(number, work, parts, cut)).collect();
+    Ok(Outcome { works, flows, ports, queues, counts, totals, ..Outcome::default() })
+}
+
+/// What has happened to the nodes of a graph: each starts, and ends, where its rank is; a message ends where it is received.
+fn merge_work(number: usize, work: &PlacedWork, parts: &[PartOutcome], cut: &Cut) -> WorkRecord {
+    let graph = &work.graph;
+    let part_of = |rank: u32| &parts[cut.part_of(work.hosts[rank as usize]) as usize].works[number];
+    let mut record = WorkRecord::default();
+    for rank in 0..graph.ranks() {
+        let own = part_of(rank);
+        for node in graph.nodes_of(rank) {
+            let (index, ends) = (node as usize, part_of(graph.ends_at(node)));
+            record.times.push(NodeTimes { end_ps: ends.times[index].end_ps, ..own.times[index] });
+            record.causes.push(own.causes[index]);
+            record.start_causes.push(own.start_causes[index]);
+        }
+    }
+    record
 }

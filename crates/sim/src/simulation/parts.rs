@@ -1,21 +1,21 @@
 //! One simulation on several threads: each has a part of the fabric, with the same bits as one thread has.
 //!
-//! Each part is a simulation of its own with the same fabric, flows, ranks of ports and names of connections, in which only the
-//! nodes of the part act. The parts run to the end of a window and meet: the window begins with the next event of all and is
+//! Each part is a simulation of its own with the same fabric, flows and ranks of ports, in which only the nodes of the part
+//! act. The parts run to the end of a window and meet: the window begins with the next event of all and is
 //! as long as the least look-ahead ([`crate::cut`]). State belongs to a node, and an arrival is known to the other end with
 //! its time and rank before the window in which it happens; so each node sees the events that it would see on one thread, in
 //! the same order.
 //!
 //! Three things concern all parts at once. What changes the fabric or is sampled is known beforehand: a window ends there. A
 //! connection closes for both halves: [`Hosts::depends_on_sender`](crate::hosts::Hosts). The run ends with the event by which
-//! the last flow finishes: near it, where no receiver is known to miss more bytes than a window brings, one part runs at a
-//! time.
+//! the last flow finishes: near it, where no flow is left that waits for others, and no receiver is known to miss more bytes
+//! than a window brings, one part runs at a time.
 
 use super::merge::PartOutcome;
 use super::{EVENTS_PER_REPORT, Simulation};
 use crate::cut::Cut;
 use crate::door::SwitchBalancer;
-use crate::hosts::Closing;
+use crate::hosts::Step;
 use crate::meeting::{Meetings, Seat};
 use crate::network::{Letter, source};
 use crate::queue::NEVER_PS;
@@ -37,6 +37,8 @@ struct Report {
     posted: u64,
     now_ps: u64,
     hopeful: u64,
+    /// Flows that wait for others and will begin here.
+    waiting: u64,
     /// Time before which some flow that it receives is not complete.
     incomplete_until_ps: u64,
     sent: u64,
@@ -45,8 +47,8 @@ struct Report {
     begun: u64,
     finished: u64,
     cancelled: bool,
-    /// Connections that closed since the last meeting.
-    closed: Vec<Closing>,
+    /// Steps of connections since the last meeting.
+    steps: Vec<Step>,
 }
 
 /// State of the whole that all parts know when they have met.
@@ -62,6 +64,7 @@ struct View {
     now_ps: u64,
     hopeful: u64,
     hopeful_others: u64,
+    waiting: u64,
     incomplete_until_ps: u64,
     cancelled: bool,
 }
@@ -71,8 +74,9 @@ struct View {
 pub(super) struct Part {
     number: usize,
     lookahead_ps: u64,
+    delivery_ps: u64,
     incomplete_until_ps: u64,
-    /// Whether no flow begins in the present window or later.
+    /// Whether all flows had begun before the present window.
     ends: bool,
     /// Packets that were sent in the whole fabric, and that are left there.
     pub(super) whole: (u64, u64),
@@ -120,7 +124,7 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         std::iter::once(first).chain(others).collect()
     });
-    let outcome = super::merge::merge(&outcomes?, &cut, flows, sink)?;
+    let outcome = super::merge::merge(&outcomes?, &cut, (flows, &settings.works), sink)?;
     progress.flows_finished.store(outcome.totals.flows_finished, Ordering::Relaxed);
     Ok(outcome)
 }
@@ -130,9 +134,11 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
     fn join(&mut self, cut: &Arc<Cut>, number: usize) {
         let here = (0..self.hosts_count).map(|host| cut.part_of(host) as usize == number).collect();
         let downlink = |host| self.fabric.ports()[self.fabric.ports_of(host)[0] as usize].reverse;
-        self.hosts.set_part(here, (0..self.hosts_count).map(downlink).collect());
+        let part = (number as u32, cut.parts() as u32);
+        self.hosts.set_part(part, here, (0..self.hosts_count).map(downlink).collect());
         self.network.set_part(Arc::clone(cut), number as u32);
-        self.part = Some(Box::new(Part { number, lookahead_ps: cut.lookahead_ps(), ..Part::default() }));
+        let (lookahead_ps, delivery_ps) = (cut.lookahead_ps(), cut.delivery_ps());
+        self.part = Some(Box::new(Part { number, lookahead_ps, delivery_ps, ..Part::default() }));
     }
 
     /// Runs this part until the whole run ends.
@@ -169,10 +175,11 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             }
             let Some(part) = &mut self.part else { break };
             let window_ps = view.first_ps.saturating_add(part.lookahead_ps).min(change_ps).min(end_ps + 1);
-            part.ends = window_ps > last_start_ps;
+            part.ends = window_ps > last_start_ps && view.waiting == 0;
             let number = part.number;
-            self.hosts.name_starts(window_ps, &mut self.network)?;
-            let unfinished_ps = last_start_ps.max(view.incomplete_until_ps);
+            // A flow that has not begun is not delivered before it has passed two links.
+            let undelivered_ps = if view.waiting > 0 { view.first_ps + part.delivery_ps } else { 0 };
+            let unfinished_ps = last_start_ps.max(view.incomplete_until_ps).max(undelivered_ps);
             if unfinished_ps > view.first_ps {
                 let until = self.network.queue.key_of(source::CONTROL, window_ps.min(unfinished_ps));
                 self.run_window(&Bounds { until, known: view.others, hopeful_others: 1 })?;
@@ -213,16 +220,17 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             posted = posted.min(report.posted);
             if number != part.number {
                 view.others = view.others.min(report.next);
-                view.hopeful_others += report.hopeful;
             }
             view.now_ps = view.now_ps.max(report.now_ps);
             view.hopeful += report.hopeful;
+            view.waiting += report.waiting;
             view.incomplete_until_ps = view.incomplete_until_ps.max(report.incomplete_until_ps);
             view.cancelled |= report.cancelled;
-            for &closing in &report.closed {
-                self.hosts.note_closing(closing);
+            for &step in &report.steps {
+                self.hosts.take_step(step, network);
             }
         }
+        view.hopeful_others = view.hopeful - self.hosts.hopeful;
         view.others = view.others.min(posted);
         let first = reports.iter().position(|report| report.next == view.first);
         view.first_part = first.filter(|_| posted == u64::MAX);
@@ -237,8 +245,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             progress.flows_begun.store(sum(|report| report.begun), Ordering::Relaxed);
             progress.flows_finished.store(sum(|report| report.finished), Ordering::Relaxed);
         }
-        let queue = &network.queue;
-        self.hosts.settle_closings(view.first, |at_ps| queue.key_of(source::TIMERS, at_ps));
+        self.hosts.settle_closings(view.first);
         if let Some(crossing) = &mut network.crossing {
             crossing.letters = letters;
         }
@@ -258,7 +265,8 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             next: if first == u64::MAX { first } else { first.max(position) },
             posted,
             now_ps,
-            hopeful: hosts.hopeful,
+            hopeful: hosts.hopes(),
+            waiting: hosts.remote.as_ref().map_or(0, |remote| remote.waiting),
             incomplete_until_ps: part.incomplete_until_ps,
             sent: network.sent,
             packets: network.packets_here(),
@@ -266,17 +274,13 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             begun: hosts.begun,
             finished: hosts.finished,
             cancelled: part.number == 0 && progress.is_cancelled(),
-            closed: hosts
-                .remote
-                .as_mut()
-                .map(|remote| std::mem::take(&mut remote.closed))
-                .unwrap_or_default(),
+            steps: hosts.remote.as_mut().map(|remote| remote.take_steps()).unwrap_or_default(),
         }
     }
 
     /// Lets the events of a window happen.
     fn run_window(&mut self, bounds: &Bounds) -> Result<(), SimulationError> {
-        while self.hosts.hopeful + bounds.hopeful_others > 0 {
+        while self.hosts.hopes() + bounds.hopeful_others > 0 {
             let key = self.network.queue.first_key();
             if key >= bounds.until {
                 break;

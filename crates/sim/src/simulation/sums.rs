@@ -88,7 +88,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
     pub(super) fn sums(&self) -> Sums {
         let network = &self.network;
         Sums {
-            events: self.events_so_far(),
+            events: self.events_so_far() - self.hosts.remote.as_ref().map_or(0, |remote| remote.repeated),
             finished: self.hosts.finished,
             sent: network.sent,
             delivered: network.delivered,

@@ -5,7 +5,9 @@ use super::setup::*;
 use anabranch_balancers::{Settings, Table, Task, registry};
 use anabranch_fabric::topology::{LeafSpine, LinkSettings};
 use anabranch_fabric::{Change, Fabric, Rate, What};
-use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::transport::control::{HpccSettings, Law};
+use anabranch_sim::transport::roce::{Completion, Roce, Semantics};
+use anabranch_sim::transport::{Control, QueuePairs, Tcp, Transport};
 use anabranch_sim::{Nic, Observe, Outcome, Partition, Progress, Totals};
 use anabranch_traffic::random::Stream;
 use anabranch_traffic::{Flow, Start};
@@ -41,7 +43,7 @@ fn bursts(fabric: &Fabric) -> Vec<Flow> {
 }
 
 /// A link between switches dies and comes back, another gets slower and a third loses frames; a switch dies.
-fn changes(fabric: &Fabric) -> Vec<Change> {
+pub(super) fn changes(fabric: &Fabric) -> Vec<Change> {
     let at = |at_us: u64, what| Change { at_ps: at_us * PS_PER_US, what };
     let slow = Rate::from_bps(4_000_000_000).unwrap();
     let (hosts, nodes) = (fabric.hosts(), fabric.nodes().len() as u32);
@@ -63,7 +65,7 @@ fn changes(fabric: &Fabric) -> Vec<Change> {
     changes
 }
 
-fn settings_of(table: Table, changes: Vec<Change>, seed: u64) -> Settings {
+pub(super) fn settings_of(table: Table, changes: Vec<Change>, seed: u64) -> Settings {
     let tcp = Tcp {
         rto_min_ps: 300 * PS_PER_US,
         rto_initial_ps: 300 * PS_PER_US,
@@ -89,21 +91,26 @@ fn settings_of(table: Table, changes: Vec<Change>, seed: u64) -> Settings {
     settings
 }
 
-fn by_lot(fabric: &Fabric, seed: u64, parts: u64) -> Partition {
+pub(super) fn by_lot(fabric: &Fabric, seed: u64, parts: u64) -> Partition {
     let mut stream = Stream::new(seed, "parts");
     let switches = fabric.nodes().len() - fabric.hosts() as usize;
     let mut draw = |nodes| (0..nodes).map(|_| stream.below(parts) as u32).collect();
     Partition::new(draw(switches), draw(fabric.hosts() as usize))
 }
 
-fn outcome(fabric: &Fabric, flows: &[Flow], settings: &Settings, parts: Option<&Partition>) -> Outcome {
+pub(super) fn outcome(
+    fabric: &Fabric,
+    flows: &[Flow],
+    settings: &Settings,
+    parts: Option<&Partition>,
+) -> Outcome {
     let (flows, progress) = (flows.to_vec(), Progress::default());
     let task = Task::new(fabric, &flows, settings, &progress).unwrap();
     parts.map_or(task, |parts| task.on_threads(parts).unwrap()).simulate().unwrap()
 }
 
 /// Both outcomes are equal to the bit.
-fn compare(whole: &Outcome, parts: &Outcome, what: &str) {
+pub(super) fn compare(whole: &Outcome, parts: &Outcome, what: &str) {
     same("flow", &whole.flows, &parts.flows, what);
     same("port", &whole.ports, &parts.ports, what);
     same("sample", &whole.queues, &parts.queues, what);
@@ -227,11 +234,32 @@ fn what_takes_one_thread_says_so() {
     };
     let one = || vec![flow(0, 4, 1000, 0)];
     assert_eq!(reason(&plain, one()), None);
-    let waiting = Flow { start: Start::After { flow: 0, delay_ps: 0 }, ..flow(4, 0, 1000, 0) };
-    assert_eq!(reason(&plain, vec![flow(0, 4, 1000, 0), waiting]), Some("flows that wait for others"));
-    let mut datagrams = plain.clone();
-    datagrams.transports = vec![udp(10_000_000_000)];
-    assert!(reason(&datagrams, one()).is_some_and(|what| what.contains("TCP")));
+    let after = |src, start| Flow { start, ..flow(src, 7, 1000, 0) };
+    let waits = |src, start| reason(&plain, vec![flow(0, 4, 1000, 0), after(src, start)]);
+    assert_eq!(waits(4, Start::After { flow: 0, delay_ps: 0 }), None);
+    assert_eq!(
+        waits(0, Start::After { flow: 0, delay_ps: 0 }),
+        Some("flows that wait for others of another part")
+    );
+    let mut of_job = vec![flow(0, 4, 1000, 0), after(4, Start::AfterJob { job: 0, delay_ps: 0 })];
+    of_job[0].job = Some(0);
+    assert_eq!(reason(&plain, of_job), Some("flows that wait for a job"));
+    let over = |transport| reason(&Settings { transports: vec![transport], ..plain.clone() }, one());
+    assert!(over(udp(10_000_000_000)).is_some_and(|what| what.contains("TCP and RoCE")));
+    let roce = Roce::plain();
+    assert_eq!(over(Transport::Roce(roce.clone())), None);
+    let others = [
+        (Roce { law: Law::Hpcc(HpccSettings::DEFAULT), ..roce.clone() }, "telemetry"),
+        (
+            Roce { queue_pairs: QueuePairs { count: 2, ..QueuePairs::ONE }, ..roce.clone() },
+            "several queue pairs",
+        ),
+        (Roce { semantics: Semantics::SEND, ..roce.clone() }, "need a receive"),
+        (Roce { completion: Completion::Acknowledged, ..roce }, "when they are acknowledged"),
+    ];
+    for (roce, expected) in others {
+        assert!(over(Transport::Roce(roce)).is_some_and(|what| what.contains(expected)), "{expected}");
+    }
     let mut recorded = plain.clone();
     recorded.observe.events_max = 1;
     assert!(reason(&recorded, one()).is_some_and(|what| what.contains("records")));
