@@ -23,6 +23,34 @@ WORK = {
 """Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals."""
 
 
+JOBS = {
+    "ring of 128 over RoCE, 16x8x8, 400 Gb/s": "",
+    "the same over lossless ports": 'preset = "lossless-roce"',
+}
+"""All-reduce of 16 MB around all hosts, each of another leaf than the one before: keys of the fabric."""
+
+
+def job(fabric: str) -> str:
+    """Scenario file of a job."""
+    workers = [8 * leaf + host for host in range(8) for leaf in range(16)]
+    return f"""
+name = "job"
+[fabric]
+{fabric}
+leaves = 16
+spines = 8
+hosts_per_leaf = 8
+[fabric.link]
+rate = "400 Gbps"
+[[traffic]]
+kind = "ring-all-reduce"
+workers = {workers}
+size = "16 MB"
+[transport]
+kind = "roce"
+"""
+
+
 def text(leaves: int, spines: int, hosts: int, rate: str, duration: str) -> str:
     """Scenario file."""
     return f"""
@@ -64,10 +92,11 @@ def main() -> None:
     """Prints a row for each piece of work."""
     threads = int(sys.argv[1]) if len(sys.argv) > 1 else 2
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    print(f"| web search | packet-hops | 1 thread, s | {threads} threads, s | ratio | same rows |")
+    print(f"| work | packet-hops | 1 thread, s | {threads} threads, s | ratio | same rows |")
     print("|---|---|---|---|---|---|")
-    for name, work in WORK.items():
-        scenario = Scenario(text(*work), "parts.toml")
+    files = {name: text(*work) for name, work in WORK.items()} | {name: job(fabric) for name, fabric in JOBS.items()}
+    for name, file in files.items():
+        scenario = Scenario(file, "parts.toml")
         one_s = several_s = float("inf")
         for _ in range(rounds):
             seconds, one = timed(scenario, 1)

@@ -42,7 +42,9 @@ impl Cut {
             .filter(|&(index, _)| towards[index as usize] != SAME)
             .map(|(index, port)| {
                 let serialization = port.rate.serialization().rounded(framing.whole_ns);
-                let frame_ps = if retimed(index) { 0 } else { serialization.frame_ps(wire_bytes) };
+                // With classes a packet may be marked until its last bit is sent: only then is it posted.
+                let is_late = retimed(index) || fabric.switches().is_some();
+                let frame_ps = if is_late { 0 } else { serialization.frame_ps(wire_bytes) };
                 port.delay_ps + frame_ps
             })
             .min()

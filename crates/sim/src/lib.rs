@@ -30,6 +30,7 @@ mod outcome;
 mod packet;
 mod pair;
 mod partition;
+mod pausing;
 mod pinning;
 mod port;
 mod progress;

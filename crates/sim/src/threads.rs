@@ -3,7 +3,7 @@
 use crate::cut::Cut;
 use crate::transport::Transport;
 use crate::transport::roce::{Completion, Semantics};
-use crate::{Partition, Settings, waits};
+use crate::{Partition, Settings, pausing, waits};
 use anabranch_fabric::{Fabric, Marking, What};
 use anabranch_traffic::FlowSource;
 
@@ -27,9 +27,13 @@ pub fn one_thread<C>(
     let observe = &settings.observe;
     let outline = flows.outline();
     let losing = settings.changes.iter().any(|change| matches!(change.what, What::PortLoss(..)));
-    let ramps = || fabric.ports().iter().any(|port| matches!(port.marking, Marking::Ramp { .. }));
-    if fabric.switches().is_some() {
-        Some("ports with classes of traffic")
+    // Ports with classes draw their marks apart.
+    let ramps = || {
+        fabric.switches().is_none()
+            && fabric.ports().iter().any(|port| matches!(port.marking, Marking::Ramp { .. }))
+    };
+    if pausing::may_wait_in_circles(fabric, settings, outline.pinned) {
+        Some("pauses that may wait for each other in a circle")
     } else if let Some(reason) = settings.transports.iter().find_map(of_transport) {
         Some(reason)
     } else if !settings.switch_hashes.is_empty() {

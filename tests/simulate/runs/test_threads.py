@@ -35,10 +35,22 @@ def test_any_number_of_threads_has_the_same_results(tmp_path: Path) -> None:
     assert (one.manifest["threads"], one.manifest["one_thread"]) == (1, None)
 
 
+def test_a_job_over_roce_and_lossless_ports_has_the_same_results(tmp_path: Path) -> None:
+    fabric = SCENARIO["fabric"] | {"preset": "lossless-roce", "hosts_per_leaf": 8}
+    traffic = {"kind": "ring-all-reduce", "workers": list(range(32)), "size": "4 MB"}
+    job = {"name": "job", "fabric": fabric, "traffic": traffic, "transport": {"kind": "roce"}}
+    one, two = (
+        ab.run(job, runs=tmp_path / str(threads), progress=False, threads=threads) for threads in (1, 2)
+    )
+    assert two.manifest["threads"] == min(2, CORES)
+    assert two.flows.equals(one.flows)
+    assert two.ports.equals(one.ports)
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"transport.persistent": True}, "transports other than TCP"),
+        ({"transport.persistent": True}, "connections of TCP that are kept"),
         ({"routing.balance": "conga"}, "load balancers other than tables"),
         ({"fabric.leaves": 1, "traffic.pattern": "all-to-all"}, "a fabric with one leaf"),
         ({"fabric.link.delay": "1 ns"}, "packet-hops for a thread"),
@@ -62,7 +74,7 @@ def test_the_command_prints_how_many_threads_there_were(tmp_path: Path) -> None:
     assert several.exit_code == 0
     assert f"threads: {min(2, CORES)}" in several.output
     one = CliRunner().invoke(app, ["run", str(file), "-o", "transport.persistent=true", *runs])
-    assert "threads: 1; several do not simulate transports other than TCP" in one.output
+    assert "threads: 1; several do not simulate connections of TCP that are kept" in one.output
 
 
 def test_no_thread_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ impl Network {
     pub(super) fn offer_classed(&mut self, port: u32, id: PacketId) -> bool {
         let now_ps = self.now_ps;
         self.complete(port);
+        self.take_arrived(port);
         let Some(classed) = self.classed.as_deref_mut() else { return false };
         let egress = &mut self.ports[port as usize];
         if !egress.is_up() {
@@ -144,6 +145,7 @@ impl Network {
         } else {
             egress.transmit::<false>(now_ps, frame.id, frame.frame_bytes);
         }
+        self.send_across(port);
         if let Some(pause) = pause {
             self.send_pause(pause);
         }
@@ -159,7 +161,7 @@ impl Network {
         }
     }
 
-    fn account(&mut self, port: u32) {
+    pub(super) fn account(&mut self, port: u32) {
         let Some(classed) = self.classed.as_deref_mut() else { return };
         let classed_port = &mut classed.ports[port as usize];
         let Some(serving) = classed_port.queues.complete() else { return };
@@ -179,6 +181,7 @@ impl Network {
             recorder.capture(port, start_ps, packet, header);
             self.attention |= recorder.has_unnamed();
         }
+        self.post_sent(port, serving.id);
     }
 
     fn note_marked(&mut self, port: u32, id: PacketId) {
@@ -207,8 +210,10 @@ impl Network {
     #[inline(never)]
     pub(super) fn classed_event(&mut self, port: u32) -> Option<(u32, PacketId)> {
         self.complete(port);
+        let across = self.is_sent_across(port);
         let egress = &mut self.ports[port as usize];
-        if egress.next_arrival_ps() > self.now_ps {
+        if across || egress.next_arrival_ps() > self.now_ps {
+            self.take_arrived(port);
             self.serve_line(port);
             return None;
         }
@@ -257,11 +262,12 @@ impl Network {
     /// Shows the next event of a port with classes.
     #[inline]
     pub(super) fn set_leaf(&mut self, port: u32) {
+        let across = self.is_sent_across(port);
         let Some(classed) = self.classed.as_deref_mut() else { return };
         let egress = &self.ports[port as usize];
         let queues = &mut classed.ports[port as usize].queues;
         let service_ps = queues.service_ps(egress.free_ps()).max(self.now_ps);
-        let leaf_ps = egress.next_arrival_ps().min(service_ps);
+        let leaf_ps = if across { service_ps } else { egress.next_arrival_ps().min(service_ps) };
         let before_ps = std::mem::replace(&mut queues.leaf_ps, leaf_ps);
         if leaf_ps < before_ps {
             self.queue.insert(source::PORTS + port as usize, leaf_ps);

@@ -7,6 +7,7 @@ use crate::flow_record::Fate;
 use crate::port::Verdict;
 use crate::queue::NEVER_PS;
 use crate::slab::PacketId;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Note of one part to another about a port whose link crosses.
@@ -31,6 +32,8 @@ pub(crate) struct Crossing {
     pub(crate) letters: Vec<Vec<Letter>>,
     /// Key of the earliest arrival that was posted since the last meeting.
     pub(crate) earliest: u64,
+    /// Ports with classes that cross and are sending a frame, in order.
+    serving: BTreeSet<u32>,
     /// Packets that stand in this part's rings of ports that cross: each is one of the other end's too.
     copies: usize,
     /// Packets that the other ends do not know of yet; less than none if they have some yet that are lost.
@@ -43,7 +46,17 @@ impl Crossing {
     fn new(cut: Arc<Cut>, part: u32, ports: usize) -> Self {
         let letters = (0..cut.parts()).map(|_| Vec::new()).collect();
         let towards = (0..ports as u32).map(|port| cut.crosses_to(port)).collect();
-        Self { cut, towards, part, letters, earliest: u64::MAX, copies: 0, posted: 0, position: 0 }
+        Self {
+            cut,
+            towards,
+            part,
+            letters,
+            earliest: u64::MAX,
+            serving: BTreeSet::new(),
+            copies: 0,
+            posted: 0,
+            position: 0,
+        }
     }
 
     /// Part at the other end of a port's link, if it crosses.
@@ -59,6 +72,14 @@ impl Crossing {
 }
 
 impl Crossing {
+    /// Posts a packet that arrives at the other end of a port's link.
+    fn post(&mut self, port: u32, towards: u32, (key, arrive_ps): (u64, u64), packet: Packet) {
+        self.copies += 1;
+        self.posted += 1;
+        self.earliest = self.earliest.min(key);
+        self.letters[towards as usize].push(Letter::Packet { port, arrive_ps, packet });
+    }
+
     /// Takes the letters of a meeting, by part.
     pub(crate) fn take_letters(&mut self) -> Vec<Vec<Letter>> {
         (self.earliest, self.posted) = (u64::MAX, 0);
@@ -127,24 +148,65 @@ impl Network {
         };
         let key = self.queue.key_of(source::PORTS + port as usize, arrive_ps);
         let Some(crossing) = &mut self.crossing else { return };
-        crossing.copies += 1;
-        crossing.posted += 1;
-        crossing.earliest = crossing.earliest.min(key);
-        let letters = &mut crossing.letters[towards as usize];
         if let Verdict::Displaced(last) = verdict {
             crossing.copies -= 1;
             crossing.posted -= 1;
-            letters.push(Letter::TakeBack { port });
-            letters.push(Letter::Packet { port, arrive_ps, packet });
+            crossing.letters[towards as usize].push(Letter::TakeBack { port });
+            crossing.post(port, towards, (key, arrive_ps), packet);
             self.discard(last, Fate::Dropped, Some(port));
             return;
         }
-        letters.push(Letter::Packet { port, arrive_ps, packet });
+        crossing.post(port, towards, (key, arrive_ps), packet);
+    }
+
+    /// A port with classes begins to send a frame: if its link crosses, the frame is posted when it is sent.
+    #[inline]
+    pub(super) fn send_across(&mut self, port: u32) {
+        if let Some(crossing) = &mut self.crossing
+            && crossing.towards(port).is_some()
+        {
+            crossing.serving.insert(port);
+        }
+    }
+
+    /// A port with classes has sent a frame, the last that was given to its line: posts it, if the link crosses.
+    #[inline]
+    pub(super) fn post_sent(&mut self, port: u32, id: PacketId) {
+        let Some(crossing) = &mut self.crossing else { return };
+        let Some(towards) = crossing.towards(port) else { return };
+        let arrive_ps = self.ports[port as usize].newest_arrival_ps();
+        let key = self.queue.key_of(source::PORTS + port as usize, arrive_ps);
+        crossing.serving.remove(&port);
+        crossing.post(port, towards, (key, arrive_ps), *self.packets.get(id));
+    }
+
+    /// Posts what ports with classes have sent, all of whose events before a time have happened. Returns the key of the
+    /// first end of a frame after that, which is not an event, but must not be passed before it is posted.
+    pub(crate) fn post_until(&mut self, until_ps: u64) -> u64 {
+        let Some(crossing) = &self.crossing else { return u64::MAX };
+        let mut first = u64::MAX;
+        for port in crossing.serving.iter().copied().collect::<Vec<u32>>() {
+            let sent_ps = self.ports[port as usize].free_ps();
+            if sent_ps <= until_ps {
+                self.account(port);
+            } else {
+                first = first.min(self.queue.key_of(source::PORTS + port as usize, sent_ps));
+            }
+        }
+        first
+    }
+
+    /// Whether what a port's link carries arrives in another part.
+    #[inline(always)]
+    pub(super) fn is_sent_across(&self, port: u32) -> bool {
+        self.crossing
+            .as_ref()
+            .is_some_and(|crossing| crossing.towards(port).is_some_and(|towards| towards != crossing.part))
     }
 
     /// Frees what has reached the other end of a port's link, if it crosses: it is simulated there.
     pub(crate) fn take_arrived(&mut self, port: u32) {
-        if self.crossing.as_ref().is_none_or(|crossing| crossing.towards(port).is_none()) {
+        if !self.is_sent_across(port) {
             return;
         }
         while let Some(id) = self.ports[port as usize].take_arrived(self.now_ps) {
@@ -155,21 +217,56 @@ impl Network {
         }
     }
 
-    /// Packets of a port were timed anew, the next one to arrive at a time, or `lost`.
-    pub(crate) fn time_arrivals(&mut self, port: u32, arrive_ps: u64, lost: usize) {
-        let towards = self.crossing.as_ref().and_then(|crossing| crossing.towards(port));
-        let (Some(crossing), Some(towards)) = (&mut self.crossing, towards) else {
+    /// Packets of a port were timed anew, the next one to arrive at a time.
+    pub(crate) fn time_arrivals(&mut self, port: u32, arrive_ps: u64) {
+        if !self.is_sent_across(port) {
             return self.set_arrival(port, arrive_ps);
-        };
-        crossing.copies -= lost;
-        crossing.posted -= lost as i64;
-        let letters = &mut crossing.letters[towards as usize];
-        letters.push(Letter::Clear { port });
-        for (id, arrive_ps) in self.ports[port as usize].coming_arrivals() {
-            let key = self.queue.key_of(source::PORTS + port as usize, arrive_ps);
-            crossing.earliest = crossing.earliest.min(key);
-            letters.push(Letter::Packet { port, arrive_ps, packet: *self.packets.get(id) });
         }
+        let towards = self.clear(port);
+        let unsent = self.serves(port);
+        let Some(crossing) = &mut self.crossing else { return };
+        let coming: Vec<_> = self.ports[port as usize].coming_arrivals().collect();
+        for &(id, arrive_ps) in &coming[..coming.len() - usize::from(unsent)] {
+            let key = self.queue.key_of(source::PORTS + port as usize, arrive_ps);
+            crossing.post(port, towards, (key, arrive_ps), *self.packets.get(id));
+            // The other end knows of it, or has just been told to forget it.
+            crossing.copies -= 1;
+            crossing.posted -= 1;
+        }
+        if self.classed.is_some() {
+            self.set_leaf(port);
+        }
+    }
+
+    /// All packets of a port are lost, so many of which were on the link.
+    pub(crate) fn lose_arrivals(&mut self, port: u32, on_link: usize) {
+        if !self.is_sent_across(port) {
+            return self.set_arrival(port, NEVER_PS);
+        }
+        self.clear(port);
+        if let Some(crossing) = &mut self.crossing {
+            crossing.serving.remove(&port);
+            crossing.copies -= on_link;
+            crossing.posted -= on_link as i64;
+        }
+    }
+
+    /// Packets of a port that the other end of its link knows of, or will.
+    pub(crate) fn on_link(&self, port: u32) -> usize {
+        self.ports[port as usize].coming_arrivals().count() - usize::from(self.serves(port))
+    }
+
+    /// Whether a port with classes has a frame that is not sent yet.
+    fn serves(&self, port: u32) -> bool {
+        self.classed.as_ref().is_some_and(|classed| classed.ports[port as usize].queues.serving.is_some())
+    }
+
+    /// Lets the other end of a port's link forget what is on it. Returns its part.
+    fn clear(&mut self, port: u32) -> u32 {
+        let Some(crossing) = &mut self.crossing else { return 0 };
+        let towards = crossing.towards(port).unwrap_or(crossing.part);
+        crossing.letters[towards as usize].push(Letter::Clear { port });
+        towards
     }
 
     /// Takes in a letter.
@@ -183,7 +280,7 @@ impl Network {
                 let frame_bytes = packet.frame_bytes;
                 let id = self.packets.insert(packet);
                 if self.ports[port as usize].follow(arrive_ps, id, frame_bytes) {
-                    self.queue.insert(source::PORTS + port as usize, arrive_ps);
+                    self.set_arrival(port, arrive_ps);
                 }
             }
             Letter::TakeBack { port } => self.take_back(port),
@@ -199,7 +296,7 @@ impl Network {
         let (id, is_left) = self.ports[port as usize].take_back();
         self.packets.free(id);
         if !is_left {
-            self.queue.set(source::PORTS + port as usize, NEVER_PS);
+            self.set_arrival(port, NEVER_PS);
         }
     }
 }

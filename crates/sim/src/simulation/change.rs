@@ -6,7 +6,6 @@ use crate::control;
 use crate::door::SwitchBalancer;
 use crate::flow_record::Fate;
 use crate::network::Role;
-use crate::queue::NEVER_PS;
 use anabranch_fabric::What;
 
 impl<B: SwitchBalancer> Simulation<'_, B> {
@@ -27,23 +26,24 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
                 }
                 continue;
             }
+            self.network.complete(port);
             self.network.take_arrived(port);
+            let on_link = self.network.on_link(port);
             let carries = self.links.port_up(self.fabric, port);
             let egress = &mut self.network.ports[port as usize];
             match what {
                 What::PortDown(_) | What::NodeDown(_) if !carries && egress.is_up() => {
                     let mut lost = egress.go_down(now_ps);
                     lost.extend(self.network.drain(port));
-                    let count = lost.len();
                     for id in lost {
                         self.network.discard(id, Fate::Lost, Some(port));
                     }
-                    self.network.time_arrivals(port, NEVER_PS, count);
+                    self.network.lose_arrivals(port, on_link);
                 }
                 What::PortUp(_) | What::NodeUp(_) if carries => egress.go_up(),
                 What::PortRate(_, rate) => {
                     if let Some(arrive_ps) = egress.set_rate(now_ps, rate) {
-                        self.network.time_arrivals(port, arrive_ps, 0);
+                        self.network.time_arrivals(port, arrive_ps);
                     }
                 }
                 What::PortLoss(_, loss) => egress.set_loss(loss),

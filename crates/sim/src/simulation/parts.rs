@@ -76,6 +76,8 @@ pub(super) struct Part {
     lookahead_ps: u64,
     delivery_ps: u64,
     incomplete_until_ps: u64,
+    /// Time up to which all events of this part have happened.
+    passed_ps: u64,
     /// Whether all flows had begun before the present window.
     ends: bool,
     /// Packets that were sent in the whole fabric, and that are left there.
@@ -254,13 +256,15 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
 
     fn part_report(&mut self, progress: &Progress) -> Report {
         let Self { hosts, network, part, .. } = self;
-        let (Some(part), Some(crossing)) = (part, &network.crossing) else { return Report::default() };
+        let Some(part) = part else { return Report::default() };
+        let sent = network.post_until(part.passed_ps);
+        let Some(crossing) = &network.crossing else { return Report::default() };
         let (position, posted) = (crossing.position, crossing.earliest);
         let now_ps = network.now_ps;
         if part.ends && part.incomplete_until_ps <= now_ps.saturating_add(part.lookahead_ps) {
             part.incomplete_until_ps = hosts.incomplete_until_ps(now_ps, network);
         }
-        let first = network.queue.first_key();
+        let first = network.queue.first_key().min(sent);
         Report {
             next: if first == u64::MAX { first } else { first.max(position) },
             posted,
@@ -315,6 +319,11 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
                 self.attend(source);
             }
         }
+        let queue = &self.network.queue;
+        let passed_ps = queue.time_ps(bounds.until.min(queue.first_key()));
+        if let Some(part) = &mut self.part {
+            part.passed_ps = passed_ps;
+        }
         Ok(())
     }
 
@@ -323,7 +332,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
     fn depends(&mut self, source: usize, now_ps: u64, position: u64, known: u64) -> bool {
         if source >= source::PORTS {
             let egress = &self.network.ports[source - source::PORTS];
-            if egress.to >= self.hosts_count {
+            if egress.to >= self.hosts_count || egress.next_arrival_ps() > now_ps {
                 return false;
             }
             let packet = self.network.packets.get(egress.next_packet());

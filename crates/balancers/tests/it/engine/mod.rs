@@ -39,6 +39,7 @@ mod slim_fly;
 mod spritz;
 mod switch_hashes;
 mod threads;
+mod threads_of_classes;
 mod threads_of_jobs;
 mod ties;
 mod uec;

@@ -28,7 +28,7 @@ fn long_links() -> Fabric {
 }
 
 /// Two bursts with a silence between them.
-fn bursts(fabric: &Fabric) -> Vec<Flow> {
+pub(super) fn bursts(fabric: &Fabric) -> Vec<Flow> {
     let (mut stream, hosts) = (Stream::new(7, "bursts"), fabric.hosts());
     let mut flows = Vec::new();
     for burst_us in [0, 14_000] {
@@ -234,14 +234,15 @@ fn what_takes_one_thread_says_so() {
     };
     let one = || vec![flow(0, 4, 1000, 0)];
     assert_eq!(reason(&plain, one()), None);
-    let after = |src, start| Flow { start, ..flow(src, 7, 1000, 0) };
-    let waits = |src, start| reason(&plain, vec![flow(0, 4, 1000, 0), after(src, start)]);
-    assert_eq!(waits(4, Start::After { flow: 0, delay_ps: 0 }), None);
+    let last = fabric.hosts() - 1;
+    let after = |src, start| Flow { start, ..flow(src, 1, 1000, 0) };
+    let waits = |src, start| reason(&plain, vec![flow(0, last, 1000, 0), after(src, start)]);
+    assert_eq!(waits(last, Start::After { flow: 0, delay_ps: 0 }), None);
     assert_eq!(
         waits(0, Start::After { flow: 0, delay_ps: 0 }),
         Some("flows that wait for others of another part")
     );
-    let mut of_job = vec![flow(0, 4, 1000, 0), after(4, Start::AfterJob { job: 0, delay_ps: 0 })];
+    let mut of_job = vec![flow(0, last, 1000, 0), after(last, Start::AfterJob { job: 0, delay_ps: 0 })];
     of_job[0].job = Some(0);
     assert_eq!(reason(&plain, of_job), Some("flows that wait for a job"));
     let over = |transport| reason(&Settings { transports: vec![transport], ..plain.clone() }, one());

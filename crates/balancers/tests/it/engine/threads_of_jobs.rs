@@ -26,7 +26,7 @@ fn ring(fabric: &Fabric, bytes: u64) -> Vec<Flow> {
     anabranch_traffic::merged_flows(&[Workload::RingAllReduce(ring)], fabric, 1).unwrap()
 }
 
-fn roce(recovery: Recovery, persistent: bool) -> Transport {
+pub(super) fn roce(recovery: Recovery, persistent: bool) -> Transport {
     Transport::Roce(Roce {
         law: Law::Dcqcn(DcqcnSettings::DEFAULT),
         recovery,
@@ -36,7 +36,7 @@ fn roce(recovery: Recovery, persistent: bool) -> Transport {
     })
 }
 
-const GO_BACK_N: Recovery = Recovery::GoBackN { nack_ps: 4 * PS_PER_US };
+pub(super) const GO_BACK_N: Recovery = Recovery::GoBackN { nack_ps: 4 * PS_PER_US };
 const SELECTIVE: Recovery = Recovery::Selective { rto_low_ps: 100 * PS_PER_US };
 
 /// Runs with links that lose frames and die: over TCP, over queue pairs of each message's own, and over those that are kept,
