@@ -4,7 +4,8 @@
 //! shortest frame: the look-ahead (Chandy and Misra, 1979). So all parts may run up to the next event of all and the least
 //! look-ahead before they meet again.
 
-use crate::Framing;
+use crate::transport::Transport;
+use crate::{Framing, Settings};
 use anabranch_fabric::{Change, Fabric, Port, What};
 
 /// Part of a port's other end where that is the part of its node.
@@ -24,8 +25,18 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Cut of a fabric into these parts, by node.
-    pub(crate) fn new(fabric: &Fabric, part_of: Vec<u32>, framing: Framing, changes: &[Change]) -> Self {
+    /// Cut of a fabric into these parts, by node, for a run with these settings.
+    pub(crate) fn of<C>(fabric: &Fabric, part_of: Vec<u32>, settings: &Settings<C>) -> Self {
+        Self::new(fabric, part_of, (settings.framing, shortest_bytes(settings)), &settings.changes)
+    }
+
+    /// Cut of a fabric into these parts, by node. `shortest_bytes`: the shortest frame.
+    pub(crate) fn new(
+        fabric: &Fabric,
+        part_of: Vec<u32>,
+        (framing, shortest_bytes): (Framing, u16),
+        changes: &[Change],
+    ) -> Self {
         let parts = part_of.iter().max().map_or(1, |&last| last as usize + 1);
         let ports = fabric.ports();
         let part = |node: u32| part_of[node as usize];
@@ -36,7 +47,7 @@ impl Cut {
         let retimed = |port: u32| {
             changes.iter().any(|change| matches!(change.what, What::PortRate(at, _) if at == port))
         };
-        let wire_bytes = u32::from(framing.frame_bytes_min) + u32::from(framing.gap_bytes);
+        let wire_bytes = u32::from(shortest_bytes) + u32::from(framing.gap_bytes);
         let lookahead_ps = (0u32..)
             .zip(ports)
             .filter(|&(index, _)| towards[index as usize] != SAME)
@@ -86,6 +97,16 @@ impl Cut {
         let towards = self.towards[port as usize];
         (towards != SAME).then_some(towards)
     }
+}
+
+/// Shortest frame of a run: RoCE's answers are as long as its settings say.
+fn shortest_bytes<C>(settings: &Settings<C>) -> u16 {
+    let answer_bytes = |transport: &Transport| match transport {
+        Transport::Roce(roce) => roce.answer_bytes,
+        _ => u16::MAX,
+    };
+    let answers = settings.transports.iter().map(answer_bytes);
+    answers.chain([settings.framing.frame_bytes_min]).min().unwrap_or(0)
 }
 
 /// Least delay of a path between two hosts, by its first and its last link.

@@ -18,20 +18,21 @@ pub(crate) fn may_wait_in_circles<C>(fabric: &Fabric, settings: &Settings<C>, pi
     pauses && (pinned || reroutes || !goes_up_and_down(fabric))
 }
 
-/// Whether no shortest path goes up after it went down. Up is away from hosts.
+/// Whether no shortest path goes up after it went down, or from a switch to one as high. Up is away from hosts.
 fn goes_up_and_down(fabric: &Fabric) -> bool {
     let height = heights(fabric);
     let hops = NextHops::shortest(fabric, &LinkState::of(fabric));
-    let rises = |port: u32| {
+    let ends = |port: u32| {
         let port = &fabric.ports()[port as usize];
-        height[port.to as usize] >= height[port.from as usize]
+        (height[port.from as usize], height[port.to as usize], port.to)
     };
     (0..).zip(&hops.leaves).all(|(destination, &leaf)| {
         let mut nodes = (fabric.hosts()..fabric.nodes().len() as u32).filter(|&node| node != leaf);
         nodes.all(|node| {
-            hops.ports(node, destination).filter(|&port| !rises(port)).all(|port| {
-                let next = fabric.ports()[port as usize].to;
-                next == leaf || !hops.ports(next, destination).any(rises)
+            hops.ports(node, destination).all(|port| {
+                let (from, to, next) = ends(port);
+                let falls_on = |port| ends(port).1 < ends(port).0;
+                to > from || to < from && (next == leaf || hops.ports(next, destination).all(falls_on))
             })
         })
     })

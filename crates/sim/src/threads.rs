@@ -13,7 +13,7 @@ const FLOWS_MAX: u64 = 1 << 22;
 /// Time in picoseconds for which the parts of a run go on before they meet again.
 #[must_use]
 pub fn lookahead_ps<C>(fabric: &Fabric, settings: &Settings<C>, partition: &Partition) -> u64 {
-    Cut::new(fabric, partition.part_of_nodes(), settings.framing, &settings.changes).lookahead_ps()
+    Cut::of(fabric, partition.part_of_nodes(), settings).lookahead_ps()
 }
 
 /// Reason why one thread simulates a run, if it takes one.
@@ -88,7 +88,8 @@ mod tests {
     #[test]
     fn parts_by_leaves_keep_pods() {
         let fabric = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
-        let cut = Cut::new(&fabric, Partition::by_leaves(&fabric, 2).part_of_nodes(), Framing::ETHERNET, &[]);
+        let cut =
+            Cut::new(&fabric, Partition::by_leaves(&fabric, 2).part_of_nodes(), (Framing::ETHERNET, 64), &[]);
         let neighbours =
             |node: u32| fabric.ports_of(node).iter().map(|&port| fabric.ports()[port as usize].to);
         let leaf = |node: u32| neighbours(node).any(|other| other < fabric.hosts());
@@ -108,12 +109,12 @@ mod tests {
         let partition = Partition::by_leaves(&fabric, 2);
         let crossing =
             |cut: &Cut| (0..fabric.ports().len() as u32).find(|&port| cut.crosses_to(port).is_some());
-        let cut = Cut::new(&fabric, partition.part_of_nodes(), Framing::ETHERNET, &[]);
+        let cut = Cut::new(&fabric, partition.part_of_nodes(), (Framing::ETHERNET, 64), &[]);
         let port = crossing(&cut).unwrap();
         let link = &fabric.ports()[port as usize];
         assert_eq!(cut.lookahead_ps(), link.delay_ps + 84 * 8 * 1_000_000_000_000 / link.rate.bps());
         let faster = Change { at_ps: 5, what: What::PortRate(port, link.rate) };
-        let cut = Cut::new(&fabric, partition.part_of_nodes(), Framing::ETHERNET, &[faster]);
+        let cut = Cut::new(&fabric, partition.part_of_nodes(), (Framing::ETHERNET, 64), &[faster]);
         assert_eq!(cut.lookahead_ps(), link.delay_ps);
     }
 }

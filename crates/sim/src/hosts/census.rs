@@ -18,12 +18,12 @@ pub(crate) struct Step {
 pub(crate) enum Happening {
     /// It opened for a flow, which had begun at a time.
     Opened { flow: u32, start_ps: u64 },
-    /// Its sender has everything acknowledged: it closes, now or when its message is held no longer.
+    /// Its sender has everything acknowledged: it closes, now or when its message is delivered.
     Acknowledged,
-    /// Its message has arrived whole, and is held until those before it on its queue pair have.
-    Held,
-    /// Its message is held no longer.
-    Released,
+    /// Its message has arrived whole, and waits until those before it on its queue pair have.
+    Arrived,
+    /// Its message, which waited, is delivered.
+    Delivered,
 }
 
 /// Connections of the whole fabric, as far as all parts have reported.
@@ -31,8 +31,8 @@ pub(crate) enum Happening {
 pub(super) struct Census {
     /// Steps that are not counted yet.
     steps: Vec<Step>,
-    /// Connections whose message is held, and whether everything of it is acknowledged.
-    held: FxHashMap<u32, bool>,
+    /// Connections whose message waits, and whether everything of it is acknowledged.
+    waiting: FxHashMap<u32, bool>,
     open: u64,
     /// Most connections that were open at once.
     pub(super) peak: u64,
@@ -57,18 +57,18 @@ impl Census {
                     self.peak = self.peak.max(self.open);
                     false
                 }
-                Happening::Acknowledged => match self.held.get_mut(&name) {
+                Happening::Acknowledged => match self.waiting.get_mut(&name) {
                     Some(acknowledged) => {
                         *acknowledged = true;
                         false
                     }
                     None => true,
                 },
-                Happening::Held => {
-                    self.held.insert(name, false);
+                Happening::Arrived => {
+                    self.waiting.insert(name, false);
                     false
                 }
-                Happening::Released => self.held.remove(&name) == Some(true),
+                Happening::Delivered => self.waiting.remove(&name) == Some(true),
             };
             if closes {
                 self.open -= 1;
@@ -83,15 +83,15 @@ impl Census {
 mod tests {
     use super::*;
 
-    /// A connection closes when it is acknowledged and not held, whichever comes last; steps that come early wait.
+    /// A connection closes when it is acknowledged and its message does not wait, whichever comes last; steps that come early wait.
     #[test]
     fn a_connection_closes_by_the_later_of_two_steps() {
         let mut census = Census::default();
         let steps = [
-            (9, 2, Happening::Released),
+            (9, 2, Happening::Delivered),
             (1, 1, Happening::Opened { flow: 0, start_ps: 0 }),
             (2, 2, Happening::Opened { flow: 1, start_ps: 0 }),
-            (4, 2, Happening::Held),
+            (4, 2, Happening::Arrived),
             (6, 2, Happening::Acknowledged),
             (6, 1, Happening::Acknowledged),
         ];

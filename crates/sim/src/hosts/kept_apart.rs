@@ -10,7 +10,7 @@ use crate::pair::{Pair, Stream};
 
 impl Striped {
     /// Whether a message has arrived whole on a connection and waits for those before it.
-    pub(super) fn holds(&self, flow: u32, connection: u32) -> bool {
+    pub(super) fn keeps_waiting(&self, flow: u32, connection: u32) -> bool {
         self.undelivered(flow).any(|part| part.connection == connection && part.arrived)
     }
 }
@@ -42,18 +42,18 @@ impl Hosts<'_> {
         self.kept_entropies(flow, (keepers, 0), network)
     }
 
-    /// Reports that a message which has arrived whole is held, or which ones are held no longer by its arrival, where their
+    /// Reports that a message which has arrived whole waits, or which ones that waited are delivered by its arrival, where their
     /// sender is in another part.
-    pub(super) fn report_held(&mut self, name: u32, delivered: &[Undelivered], network: &Network) {
+    pub(super) fn report_order(&mut self, name: u32, delivered: &[Undelivered], network: &Network) {
         if !self.is_received_here(name) {
             return;
         }
         let Some(remote) = &mut self.remote else { return };
         if delivered.is_empty() {
-            remote.report(name, Happening::Held, network);
+            remote.report(name, Happening::Arrived, network);
         }
         for part in delivered.iter().filter(|part| part.connection != name) {
-            remote.report(part.connection, Happening::Released, network);
+            remote.report(part.connection, Happening::Delivered, network);
         }
     }
 

@@ -320,7 +320,7 @@ impl Hosts<'_> {
         }
         let arrived = queue.undelivered.iter().take_while(|part| part.arrived).count();
         let delivered: Vec<Undelivered> = queue.undelivered.drain(..arrived).collect();
-        self.report_held(name, &delivered, network);
+        self.report_order(name, &delivered, network);
         for part in delivered {
             self.count_delivered(part.flow, network);
         }

@@ -157,7 +157,7 @@ impl Hosts<'_> {
                     remote.closings.insert(step.name, step.position);
                 }
             }
-            Happening::Acknowledged | Happening::Held | Happening::Released => {}
+            Happening::Acknowledged | Happening::Arrived | Happening::Delivered => {}
         }
         if let Some(remote) = &mut self.remote {
             remote.census.note(step);
@@ -229,8 +229,11 @@ impl Hosts<'_> {
         let Some(message) = self.connections.peek(name).map(|connection| connection.message) else {
             return false;
         };
-        // While its message is held, it is open whatever is acknowledged.
-        if !message.delivered || !self.is_received_here(name) || self.striped.holds(message.flow, name) {
+        // While its message waits, it is open whatever is acknowledged.
+        if !message.delivered
+            || !self.is_received_here(name)
+            || self.striped.keeps_waiting(message.flow, name)
+        {
             return false;
         }
         let closing = self.remote.as_ref().and_then(|remote| remote.closings.get(&name)).copied();

@@ -229,7 +229,7 @@ impl Network {
         for &(id, arrive_ps) in &coming[..coming.len() - usize::from(unsent)] {
             let key = self.queue.key_of(source::PORTS + port as usize, arrive_ps);
             crossing.post(port, towards, (key, arrive_ps), *self.packets.get(id));
-            // The other end knows of it, or has just been told to forget it.
+            // The other end knows of it, or will forget it.
             crossing.copies -= 1;
             crossing.posted -= 1;
         }

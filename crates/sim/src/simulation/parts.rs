@@ -108,7 +108,7 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
     partition: &Partition,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    let cut = Arc::new(Cut::new(fabric, partition.part_of_nodes(), settings.framing, &settings.changes));
+    let cut = Arc::new(Cut::of(fabric, partition.part_of_nodes(), settings));
     let meetings = Meetings::new(cut.parts());
     let sink = progress.take_sink();
     let run = |number: usize| {

@@ -5,7 +5,6 @@ use super::setup::*;
 use anabranch_balancers::{Settings, Table, Task, registry};
 use anabranch_fabric::topology::{LeafSpine, LinkSettings};
 use anabranch_fabric::{Change, Fabric, Rate, What};
-use anabranch_sim::transport::control::{HpccSettings, Law};
 use anabranch_sim::transport::roce::{Completion, Roce, Semantics};
 use anabranch_sim::transport::{Control, QueuePairs, Tcp, Transport};
 use anabranch_sim::{Nic, Observe, Outcome, Partition, Progress, Totals};
@@ -250,7 +249,6 @@ fn what_takes_one_thread_says_so() {
     let roce = Roce::plain();
     assert_eq!(over(Transport::Roce(roce.clone())), None);
     let others = [
-        (Roce { law: Law::Hpcc(HpccSettings::DEFAULT), ..roce.clone() }, "telemetry"),
         (
             Roce { queue_pairs: QueuePairs { count: 2, ..QueuePairs::ONE }, ..roce.clone() },
             "several queue pairs",

@@ -7,6 +7,9 @@ use super::threads_of_jobs::{GO_BACK_N, roce};
 use anabranch_balancers::{Settings, Table, Task};
 use anabranch_fabric::topology::{LeafSpine, LinkSettings};
 use anabranch_fabric::{Buffer, Fabric, MarkAt, Marking, SharedBuffer, SwitchSettings, What};
+use anabranch_sim::transport::Transport;
+use anabranch_sim::transport::control::{HpccSettings, Law};
+use anabranch_sim::transport::roce::Roce;
 use anabranch_sim::{Class, Framing, Nic, Partition, Progress, check_switches};
 
 /// Leaves and spines whose ports tell classes apart, with little room.
@@ -93,6 +96,9 @@ fn pauses_that_may_wait_in_a_circle_take_one_thread() {
     let reason =
         |settings: &Settings| Task::new(&fabric, &flows, settings, &progress).unwrap().one_thread(&cut);
     assert_eq!(reason(&settings), None);
+    let hpcc = Roce { law: Law::Hpcc(HpccSettings::DEFAULT), ..Roce::plain() };
+    let hpcc = Settings { transports: vec![Transport::Roce(hpcc)], ..settings.clone() };
+    assert!(reason(&hpcc).is_some_and(|what| what.contains("telemetry")));
     let dying = Settings { changes: changes(&fabric), ..settings };
     assert!(reason(&dying).is_some_and(|what| what.contains("circle")));
 }

@@ -68,6 +68,18 @@ fn rings_have_the_same_bits() {
     }
 }
 
+/// Answers of one byte are sent in less time than any other frame.
+#[test]
+fn the_look_ahead_knows_the_shortest_frame() {
+    let link = Link { delay_ps: 1, ..TEN_GIG };
+    let fabric = super::setup::leaf_spine(2, 1, 2, link);
+    let transport = Transport::Roce(Roce { answer_bytes: 1, ..Roce::plain() });
+    let settings = Settings { transports: vec![transport], ..settings_of(Table::Uniform, Vec::new(), 1) };
+    let flows = [flow(0, 3, 20_000, 0), flow(2, 1, 20_000, 0)];
+    let whole = outcome(&fabric, &flows, &settings, None);
+    compare(&whole, &outcome(&fabric, &flows, &settings, Some(&Partition::by_leaves(&fabric, 2))), "answers");
+}
+
 /// A run of small messages ends in the middle of a window, with the last of them.
 #[test]
 fn rings_end_with_the_whole() {
