@@ -39,9 +39,7 @@ def test_a_job_over_roce_and_lossless_ports_has_the_same_results(tmp_path: Path)
     fabric = SCENARIO["fabric"] | {"preset": "lossless-roce", "hosts_per_leaf": 8}
     traffic = {"kind": "ring-all-reduce", "workers": list(range(32)), "size": "4 MB"}
     job = {"name": "job", "fabric": fabric, "traffic": traffic, "transport": {"kind": "roce"}}
-    one, two = (
-        ab.run(job, runs=tmp_path / str(threads), progress=False, threads=threads) for threads in (1, 2)
-    )
+    one, two = (ab.run(job, runs=tmp_path / str(threads), progress=False, threads=threads) for threads in (1, 2))
     assert two.manifest["threads"] == min(2, CORES)
     assert two.flows.equals(one.flows)
     assert two.ports.equals(one.ports)

@@ -3,14 +3,17 @@
 use super::partitions::{fat_tree, leaf_spine};
 use super::setup::*;
 use super::threads::{by_lot, changes, compare, outcome, settings_of};
-use anabranch_balancers::{Settings, Table};
+use anabranch_balancers::{Settings, Table, Task};
 use anabranch_fabric::Fabric;
 use anabranch_sim::transport::control::{DcqcnSettings, Law};
 use anabranch_sim::transport::roce::{Recovery, Roce};
 use anabranch_sim::transport::{QueuePairs, Transport};
-use anabranch_sim::{Partition, Totals};
-use anabranch_traffic::workload::RingAllReduce;
+use anabranch_sim::{Partition, Progress, Totals};
+use anabranch_traffic::workload::{Job, PlacedWork, RingAllReduce};
 use anabranch_traffic::{Flow, Workload};
+use anabranch_work::collective::{Algorithm, Collective, Kind, steps};
+use anabranch_work::{Act, Builder, NodeId};
+use std::sync::Arc;
 
 /// Two steps of an all-reduce around all hosts.
 fn ring(fabric: &Fabric, bytes: u64) -> Vec<Flow> {
@@ -68,13 +71,74 @@ fn rings_have_the_same_bits() {
     }
 }
 
+/// A graph of messages around a ring, each rank of which computes on what it has received before it sends it on.
+fn relay(fabric: &Fabric, transport: Transport, ordered: bool) -> (Vec<Flow>, Settings) {
+    let ranks = fabric.hosts();
+    let mut builder = Builder::new("relay", ranks).unwrap();
+    let mut computed: Vec<Option<NodeId>> = vec![None; ranks as usize];
+    for round in 0..12 {
+        let mut next = computed.clone();
+        for rank in 0..ranks {
+            let right = (rank + 1) % ranks;
+            let (send, recv) =
+                builder.message(rank, right, 3_000 + 20_000 * u64::from((rank + round) % 3)).unwrap();
+            computed[rank as usize].into_iter().for_each(|before| builder.requires(send, before));
+            let calc = builder.node(right, Act::Calc { ps: 700_000 * u64::from(rank % 2) }).unwrap();
+            builder.requires(calc, recv);
+            next[right as usize] = Some(calc);
+        }
+        computed = next;
+    }
+    let graph = Arc::new(builder.finish());
+    let work = PlacedWork { graph, hosts: (0..ranks).rev().collect(), start_ps: 90 * PS_PER_US, ordered };
+    let job = Workload::Graph(Job { work: work.clone(), transport: 0 });
+    let flows = anabranch_traffic::merged_flows(&[job], fabric, 1).unwrap();
+    let settings = settings_of(Table::Turns { block: false }, changes(fabric), 3);
+    (flows, Settings { transports: vec![transport], works: vec![work], ..settings })
+}
+
+/// Each part executes its own ranks. Messages in order over kept queue pairs, and each over a connection of its own.
+#[test]
+fn graphs_without_waits_across_have_the_same_bits() {
+    let fabric = leaf_spine();
+    let tcp = settings_of(Table::Uniform, Vec::new(), 1).transports.remove(0);
+    for (transport, ordered) in
+        [(roce(GO_BACK_N, false), true), (roce(SELECTIVE, false), false), (tcp, false)]
+    {
+        let (flows, settings) = relay(&fabric, transport, ordered);
+        let whole = outcome(&fabric, &flows, &settings, None);
+        assert!(whole.totals.lost_packets > 10 && whole.totals.flows_finished > 80);
+        for cut in [Partition::by_leaves(&fabric, 2), by_lot(&fabric, 1, 3)] {
+            let parts = outcome(&fabric, &flows, &settings, Some(&cut));
+            compare(&whole, &parts, &format!("ordered: {ordered}"));
+            assert_eq!(whole.works, parts.works);
+        }
+    }
+}
+
+/// A collective joins what each rank sends and receives: a message ends elsewhere, in the moment in which its rank goes on.
+#[test]
+fn collectives_take_one_thread() {
+    let fabric = leaf_spine();
+    let hosts: Vec<u32> = (0..fabric.hosts()).collect();
+    let ring = Collective::new(Kind::AllReduce, Algorithm::Ring, 100_000);
+    let graph = Arc::new(steps(fabric.hosts(), 1, 0, |_| vec![ring.clone()]).unwrap());
+    let work = PlacedWork { graph, hosts, start_ps: 0, ordered: true };
+    let job = Workload::Graph(Job { work: work.clone(), transport: 0 });
+    let flows = anabranch_traffic::merged_flows(&[job], &fabric, 1).unwrap();
+    let settings = Settings { works: vec![work], ..settings(roce(GO_BACK_N, false)) };
+    let (progress, cut) = (Progress::default(), Partition::by_leaves(&fabric, 2));
+    let reason = Task::new(&fabric, &flows, &settings, &progress).unwrap().one_thread(&cut);
+    assert!(reason.is_some_and(|what| what.contains("ends in another part")), "{reason:?}");
+}
+
 /// Answers of one byte are sent in less time than any other frame.
 #[test]
 fn the_look_ahead_knows_the_shortest_frame() {
     let link = Link { delay_ps: 1, ..TEN_GIG };
     let fabric = super::setup::leaf_spine(2, 1, 2, link);
     let transport = Transport::Roce(Roce { answer_bytes: 1, ..Roce::plain() });
-    let settings = Settings { transports: vec![transport], ..settings_of(Table::Uniform, Vec::new(), 1) };
+    let settings = settings(transport);
     let flows = [flow(0, 3, 20_000, 0), flow(2, 1, 20_000, 0)];
     let whole = outcome(&fabric, &flows, &settings, None);
     compare(&whole, &outcome(&fabric, &flows, &settings, Some(&Partition::by_leaves(&fabric, 2))), "answers");
