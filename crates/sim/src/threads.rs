@@ -47,7 +47,7 @@ pub fn one_thread<C>(
         Some("more than 4,194,304 flows")
     } else if lookahead_ps(fabric, settings, partition) == 0 {
         Some("links without delay")
-    } else if outline.in_order {
+    } else if outline.in_order && settings.works.is_empty() {
         None
     } else {
         waits::one_thread(flows, settings, &partition.part_of_nodes())
