@@ -12,7 +12,7 @@ use anabranch_traffic::random::Stream;
 use anabranch_traffic::{Flow, Start};
 
 /// Long links: a window, and what is on its way, last for 10 us.
-fn long_links() -> Fabric {
+pub(super) fn long_links() -> Fabric {
     let long = LinkSettings { delay_ps: 10 * PS_PER_US, ..LinkSettings::default() };
     LeafSpine {
         leaves: 4,

@@ -2,7 +2,7 @@
 
 use super::partitions::{fat_tree, leaf_spine};
 use super::setup::*;
-use super::threads::{by_lot, changes, compare, outcome, settings_of};
+use super::threads::{by_lot, changes, compare, long_links, outcome, settings_of};
 use anabranch_balancers::{Settings, Table, Task};
 use anabranch_fabric::Fabric;
 use anabranch_sim::transport::control::{DcqcnSettings, Law};
@@ -142,6 +142,23 @@ fn the_look_ahead_knows_the_shortest_frame() {
     let flows = [flow(0, 3, 20_000, 0), flow(2, 1, 20_000, 0)];
     let whole = outcome(&fabric, &flows, &settings, None);
     compare(&whole, &outcome(&fabric, &flows, &settings, Some(&Partition::by_leaves(&fabric, 2))), "answers");
+}
+
+/// Timeouts are shorter than a round trip, so that packets arrive again after their message is acknowledged: while it waits for
+/// one before it, its connection is open.
+#[test]
+fn a_message_that_waits_keeps_its_connection_open() {
+    let fabric = long_links();
+    let Transport::Roce(roce) = roce(GO_BACK_N, true) else { unreachable!("RoCE") };
+    let transport = Transport::Roce(Roce { rto_ps: 40 * PS_PER_US, ..roce });
+    let settings = settings_of(Table::Turns { block: false }, changes(&fabric), 3);
+    let settings = Settings { transports: vec![transport], ..settings };
+    let flows = ring(&fabric, 200_000);
+    let whole = outcome(&fabric, &flows, &settings, None);
+    assert!(whole.flows.iter().map(|record| record.retransmitted_packets).sum::<u64>() > 1000);
+    for cut in [Partition::by_leaves(&fabric, 3), by_lot(&fabric, 2, 4)] {
+        compare(&whole, &outcome(&fabric, &flows, &settings, Some(&cut)), "messages that wait");
+    }
 }
 
 /// A run of small messages ends in the middle of a window, with the last of them.
