@@ -22,6 +22,7 @@ KINDS = {
     "planned": (logging.INFO, "a plan was made that differs from the one before"),
     "plan-failed": (logging.ERROR, "no plan could be made; what is installed stays"),
     "committed": (logging.INFO, "a switch took a set of changes"),
+    "not-kept": (logging.ERROR, "the file that keeps a switch's tables cannot be written"),
     "refused": (logging.ERROR, "a switch refused a set of changes"),
     "drifted": (logging.WARNING, "somebody else changed what is ours in a switch"),
     "unrouted": (logging.WARNING, "a kernel has no route to what is to be routed there, so that it forwards nothing"),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from anabranch import _core
 from anabranch.deploy.control.fabric import Network, SwitchFile
+from anabranch.deploy.control.kept_tables import KeptTables
 from anabranch.deploy.control.kernel_namespace import OWN
 from anabranch.deploy.control.namespace_session import NamespaceSession
 from anabranch.deploy.control.policy import PlannedGroup
@@ -25,9 +26,9 @@ from anabranch.deploy.targets.ebpf.desired import unforwarded
 from anabranch.deploy.targets.ebpf.folder import own_folder, require_file_system
 from anabranch.deploy.targets.ebpf.plan_file import ROUTE
 from anabranch.deploy.targets.ebpf.session.groups import Groups, group_names, routed, without
-from anabranch.deploy.targets.ebpf.session.kept_tables import KeptTables
 from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
 from anabranch.deploy.targets.ebpf.session.neighbours import Neighbours
+from anabranch.deploy.targets.ebpf.state_form import FORM
 from anabranch.deploy.targets.ebpf.unrouted import without_route
 from anabranch.files.errors import AnabranchError
 
@@ -83,7 +84,7 @@ class DatapathSession(NamespaceSession[Groups]):
         """Since they came, by group and interface."""
         self._sizes: dict[str, dict[int, int]] = {}
         """The same over the last measured interval."""
-        self._tables = KeptTables(self.keys.state)
+        self._tables = KeptTables(self.keys.state, FORM)
         self._unrouted: tuple[str, ...] = ()
         """Prefixes that are routed, and that the kernel has no route to."""
         self._compared: tuple[tuple[object, ...], GroupsChange | None] | None = None
@@ -240,8 +241,7 @@ class DatapathSession(NamespaceSession[Groups]):
         if self.commits:
             await self.call(self._tables.read)
         observed, self._attached = await self.call(self._look)
-        if self.commits and self._datapath is not None and observed:
-            await self.call(self._tables.keep, self._datapath)
+        await self._keep()
         self._connected(observed, groups=len(observed))
         self.describe()
         self._wake.set()
@@ -287,6 +287,7 @@ class DatapathSession(NamespaceSession[Groups]):
         self._refused = None
         if off:
             self._drifted(off)
+        await self._keep()
 
     async def _reconcile(self) -> None:
         """Puts what is wanted until it is there."""
@@ -303,6 +304,7 @@ class DatapathSession(NamespaceSession[Groups]):
                 self._observed, self._attached = await self.call(self._look)
                 return
             self._committed(len(difference), begun_s, since_s)
+            await self._keep()
             await self._report_unrouted(desired)
             left = self.change()
             if left and self.desired() == desired and self._ports == ports:
@@ -315,14 +317,17 @@ class DatapathSession(NamespaceSession[Groups]):
         if opened is not None and datapath.has_room(opened, self.keys.scheme, desired):
             opened.put(list(desired), tables=self._tables.by_group)
             if ports == self._attached:
-                self._tables.keep(opened)
                 return tuple(opened.observed()), ports
         with inside(self.keys.namespace or OWN):
             self._datapath = opened = datapath.stand(
                 self._pinned_at(), self.keys.scheme, desired, ports, self._tables.by_group
             )
-        self._tables.keep(opened)
         return tuple(opened.observed()), datapath.ports_of(opened)
+
+    async def _keep(self) -> None:
+        """Has the file keep the tables that the kernel has."""
+        if self.commits and self._datapath is not None:
+            await self._keeping(self.call(self._tables.keep, self._datapath.tables))
 
     async def _report_unrouted(self, desired: Groups) -> None:
         """Reports prefixes that are routed, and that the kernel has no route to: it forwards none of their packets."""
