@@ -20,7 +20,6 @@ from anabranch.deploy.targets.plan.group import group as paths
 from anabranch.deploy.targets.plan.group_keys import Network, refuse_error
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import nearest
-from anabranch.split.stats.mape import mape
 from anabranch.split.tuples import PROTOCOLS
 
 AUTOMATIC = ("dp_hash", "dp_hash-twin", "hash-gravity", "multipath")
@@ -114,7 +113,7 @@ def desired(
         except AnabranchError as error:
             raise AnabranchError(f"{plan.file}: group {group.name}: {error}") from None
         if whole.recipe != "failover":
-            refuse_error(plan.file, "ovs", group, whole.recipe, mape(whole.paths.asked, whole.shares()))
+            refuse_error(plan.file, "ovs", group, whole.recipe, whole.error_pct)
         cookie = plan.ownership.cookie | checksum(group)
         own = frozenset(
             Flow(plan.ownership.table, priority, match, rendered.actions, rendered.goto, cookie)
@@ -141,7 +140,7 @@ def _split(
         for slot_count in [group.slot_count] if group.slot_count else every:
             try:
                 split = replace(base, recipe=recipe, slot_count=slot_count)
-                error = mape(split.paths.asked, split.shares())
+                error = split.error_pct
                 render(split, plan.ownership)
             except AnabranchError:
                 # This recipe cannot carry the weights; the last one tried can carry all.

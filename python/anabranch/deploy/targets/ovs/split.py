@@ -18,6 +18,7 @@ from anabranch.deploy.targets.plan.group import exact, group, within
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import choose
 from anabranch.split.splitter import Splitter, weight_texts
+from anabranch.split.stats.mape import mape
 
 RECIPES = ("hash-gravity", "dp_hash-twin", "multipath", "failover", "hash", "dp_hash", "default")
 """`default` is a group without a selection method, as Open vSwitch has it by itself."""
@@ -80,6 +81,16 @@ class Split:
         """Slots of each path under `multipath`."""
         return _core.webster_slots(list(self.paths.weights), [True] * len(self.ports), self.slot_count)
 
+    @property
+    def error_pct(self) -> float:
+        """Mean absolute error of the shares while all ports are up (VALO Eq. 1)."""
+        return _error_pct(self._alike)
+
+    @property
+    def _alike(self) -> Split:
+        """One that has the same shares, whatever its number, ports and seed."""
+        return replace(self, index=0, ports=tuple(range(len(self.ports))), seed=0)
+
     def shares(self, up: Sequence[bool] | None = None) -> list[float]:
         """The share that each path really gets under a perfect hash while the ports are as in `up`; these sum to 1.
 
@@ -95,7 +106,12 @@ class Split:
             return [float(path == chosen) for path in range(len(living))]
         # Exact volumes cost milliseconds, and in a fabric many groups have the same weights.
         living = [True] * len(self.ports) if up is None else list(up)
-        return list(_shares(replace(self, index=0, ports=tuple(range(len(living))), seed=0), tuple(living)))
+        return list(_shares(self._alike, tuple(living)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _error_pct(split: Split) -> float:
+    return mape(split.paths.asked, split.shares())
 
 
 @lru_cache(maxsize=1 << 12)
