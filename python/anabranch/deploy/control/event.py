@@ -26,6 +26,7 @@ KINDS = {
     "refused": (logging.ERROR, "a switch refused a set of changes"),
     "drifted": (logging.WARNING, "somebody else changed what is ours in a switch"),
     "unrouted": (logging.WARNING, "a kernel has no route to what is to be routed there, so that it forwards nothing"),
+    "routed-again": (logging.INFO, "a kernel has a route again to what is to be routed there"),
     "link-down": (logging.WARNING, "plans stopped using a link"),
     "link-up": (logging.INFO, "plans use a link again"),
     "damped": (logging.WARNING, "a link goes up and down too often to be used"),

@@ -168,10 +168,15 @@ def refuse_unforwarded(plan: EbpfPlan, devices: Mapping[str, Device]) -> None:
         AnabranchError: names the device and the setting.
 
     """
+    for problem in not_forwarded(plan, devices):
+        raise AnabranchError(f"{plan.file}: switch.dev: {problem}")
+
+
+def not_forwarded(plan: EbpfPlan, devices: Mapping[str, Device]) -> Iterator[str]:
+    """Devices of a plan from which the kernel does not forward what the plan routes, in words."""
     routing = [one for one in plan.groups if one.output == ROUTE]
     versions = {version for one in routing for version in {prefix.version for prefix in one.prefixes} or {4, 6}}
-    for problem in unforwarded([name for name in plan.devices if name in devices], versions):
-        raise AnabranchError(f"{plan.file}: switch.dev: {problem}")
+    return unforwarded([name for name in plan.devices if name in devices], versions)
 
 
 def unforwarded(devices: Iterable[str], versions: Collection[int]) -> Iterator[str]:

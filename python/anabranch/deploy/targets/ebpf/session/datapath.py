@@ -24,6 +24,7 @@ from anabranch.deploy.netlink.nexthop import Device
 from anabranch.deploy.targets.ebpf import switch as datapath
 from anabranch.deploy.targets.ebpf.desired import unforwarded
 from anabranch.deploy.targets.ebpf.folder import own_folder, require_file_system
+from anabranch.deploy.targets.ebpf.forwarding_watch import ForwardingWatch
 from anabranch.deploy.targets.ebpf.plan_file import ROUTE
 from anabranch.deploy.targets.ebpf.session.groups import Groups, group_names, routed, without
 from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
@@ -85,7 +86,7 @@ class DatapathSession(NamespaceSession[Groups]):
         self._sizes: dict[str, dict[int, int]] = {}
         """The same over the last measured interval."""
         self._tables = KeptTables(self.keys.state, FORM)
-        self._unrouted: tuple[str, ...] = ()
+        self._unrouted = ForwardingWatch()
         """Prefixes that are routed, and that the kernel has no route to."""
         self._compared: tuple[tuple[object, ...], GroupsChange | None] | None = None
         """The states that were compared last, and the change between them."""
@@ -150,6 +151,8 @@ class DatapathSession(NamespaceSession[Groups]):
                     self._wake.clear()
                     await self._look_at_neighbours()
                     await self._reconcile()
+                    if self._unrouted.is_due:
+                        await self._report_unrouted(self._observed or ())
                     if await self._rest():
                         await self._audit()
         finally:
@@ -157,7 +160,7 @@ class DatapathSession(NamespaceSession[Groups]):
 
     @contextmanager
     def _heeding_neighbours(self) -> Iterator[None]:
-        """Wakes when the kernel announces news of a neighbour that is routed to."""
+        """Wakes when the kernel announces news of a neighbour that is routed to, or when it is time to judge routes."""
         neighbours = self._neighbours
         if neighbours is None:
             yield
@@ -167,12 +170,19 @@ class DatapathSession(NamespaceSession[Groups]):
             if neighbours.announcements.read():
                 self._wake.set()
 
+        def heard_of_routes() -> None:
+            if neighbours.forwarding.read() and self._unrouted.wait_s is None:
+                self._unrouted.heard()
+                loop.call_later(self._unrouted.wait_s or 0, self._wake.set)
+
         loop = asyncio.get_running_loop()
         loop.add_reader(neighbours.announcements.fileno(), heard)
+        loop.add_reader(neighbours.forwarding.fileno(), heard_of_routes)
         try:
             yield
         finally:
             loop.remove_reader(neighbours.announcements.fileno())
+            loop.remove_reader(neighbours.forwarding.fileno())
 
     async def _look_at_neighbours(self) -> None:
         """Has links follow what the kernel knows of their gateways; a dry run sends nothing."""
@@ -331,12 +341,13 @@ class DatapathSession(NamespaceSession[Groups]):
 
     async def _report_unrouted(self, desired: Groups) -> None:
         """Reports prefixes that are routed, and that the kernel has no route to: it forwards none of their packets."""
+        self._unrouted.begin()
         prefixes = [ip_network(prefix) for group in desired if group.output == ROUTE for prefix in group.prefixes]
-        missing = tuple(map(str, await self.call(self._without_route, prefixes) if prefixes else ()))
-        if missing != self._unrouted:
-            self._unrouted = missing
-            if missing:
-                self.events.report("unrouted", self.name, prefixes=", ".join(missing))
+        missing = map(str, await self.call(self._without_route, prefixes) if prefixes else ())
+        lost, gained = self._unrouted.judged(missing)
+        for kind, some in (("unrouted", lost), ("routed-again", gained)):
+            if some:
+                self.events.report(kind, self.name, prefixes=", ".join(some))
 
     def _without_route(self, prefixes: list[Network]) -> list[Network]:
         with inside(self.keys.namespace or OWN):
