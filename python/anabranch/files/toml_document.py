@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-from anabranch.files.errors import AnabranchError
+import tomli
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from anabranch.files.errors import AnabranchError
 
 VALUE_TWICE = re.compile(r"Cannot overwrite a value \(at (?:line (\d+),|end)")
 TABLE_TWICE = re.compile(r"Cannot declare \((.*?),?\) twice \(at (?:line (\d+),|end)")
@@ -22,7 +18,7 @@ ENDLESS = re.compile(r"[0-9_]{4300,}")
 LEVELS_MAX = 80
 """Deepest nesting of tables and lists that is read, as in the reader of scenarios."""
 DOTTED = re.compile(r"""(?<![\w"'.-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){1000}""")
-"""Key of very many parts: Python's reader takes time in the square of their number."""
+"""Key of very many parts, of which the reader does not say the line."""
 TOO_DEEP = f"it is nested more than {LEVELS_MAX} deep; nest less"
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 
@@ -34,18 +30,18 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
         AnabranchError: it is not TOML, or nested more than `LEVELS_MAX` deep; the message has file and line.
 
     """
-    if dotted := DOTTED.search(text):
-        raise AnabranchError(f"{file}:{text.count(chr(10), 0, dotted.start()) + 1}: {TOO_DEEP}")
     try:
-        document: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document: dict[str, Any] = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
         twice = _twice(text, str(error))
         if twice is not None:
             line, key = twice
             raise AnabranchError(f"{file}:{line}: {key}: duplicate key; keep one of the two, or rename one") from None
         raise AnabranchError(f"{file}: not TOML: {error}; see the syntax at https://toml.io") from None
     except RecursionError:
-        raise AnabranchError(f"{file}: {TOO_DEEP}") from None
+        dotted = DOTTED.search(text)
+        where = f"{file}:{text.count(chr(10), 0, dotted.start()) + 1}" if dotted else file
+        raise AnabranchError(f"{where}: {TOO_DEEP}") from None
     except ValueError:
         # Python refuses to convert integers of more digits than it has a limit for.
         line = next((line for line, content in enumerate(text.splitlines(), 1) if ENDLESS.search(content)), 1)

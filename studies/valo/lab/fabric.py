@@ -14,7 +14,7 @@ from anabranch.deploy.openflow.match import IPV4, Match
 from anabranch.deploy.openflow.tables import Flow, Tables
 from anabranch.deploy.targets.ovs.change import TablesChange
 from anabranch.deploy.targets.ovs.ownership import Ownership
-from anabranch.deploy.targets.ovs.split import Split, render
+from anabranch.deploy.targets.ovs.split import Split, present_owners, render
 from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.switches.ovs.switching import open_vswitch
 
@@ -47,7 +47,7 @@ class Fabric(Place):
         for edge, other in (EDGES, EDGES[::-1]):
             ports = tuple(self._port(edge, self.uplink(path, edge)) for path in range(len(weights)))
             split = Split(0, tuple(weights), ports, recipe, SEEDS[edge])
-            rendered = render(split, self._ownership, self._installed[edge])
+            rendered = render(split, self._ownership, present_owners(self._installed[edge], self._ownership, 0))
             match = Match.of(eth_type=IPV4, ip_dst=str(self.prefix(other)))
             rule = Flow(0, PRIORITY, match, rendered.actions, rendered.goto, self._ownership.cookie)
             own = {

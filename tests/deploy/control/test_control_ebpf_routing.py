@@ -183,3 +183,20 @@ def test_gateways_are_checked_and_once_leaves_a_datapath_that_routes(tmp_path: P
         ]
         again = anabranch("control", str(plan), "--dry-run", "--timeout", "60")
         assert (again.returncode, "group leaf" in again.stdout) == (0, False), again.stdout
+
+
+@with_own_datapaths
+def test_a_prefix_that_loses_its_route_and_gets_it_back_is_named() -> None:
+    with fabric_of_datapaths() as fabric:
+
+        async def follow() -> None:
+            async with Running(fabric.file()) as running:
+                await running.converged()
+                for lost in (1, 2):
+                    fabric.ip("leaf1", "route del 10.0.0.0/8")
+                    await running.until(lambda one, count=lost: one.events["unrouted"] == count)  # type: ignore[misc]
+                    fabric.ip("leaf1", "route add 10.0.0.0/8 via 10.9.2.2 dev leaf1-spine0")
+                    await running.until(lambda one, count=lost: one.events["routed-again"] == count)  # type: ignore[misc]
+                assert (await running.converged()).events["drifted"] == 0
+
+        asyncio.run(follow())

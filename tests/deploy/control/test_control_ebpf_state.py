@@ -22,7 +22,7 @@ from support.dummy_fabric import Running, members
 from support.own_datapaths import ip, with_own_datapaths
 
 RATES = (2_500_000_000, 7_000_000_000, 4_000_000_000)
-"""Of a link, one after the other: a history of weights."""
+"""Rates of a link, one after the other: a history of weights."""
 
 
 def with_state(fabric: CabledFabric, state: Path) -> FabricFile:
@@ -91,7 +91,7 @@ def test_a_file_that_cannot_be_stops_that_switch_alone(tmp_path: Path) -> None:
     state = tmp_path / "kept" / "leaf0.state"
 
     def error(snapshot: Snapshot) -> str:
-        """What holds leaf0 back, once the others are served."""
+        """The error that holds leaf0 back, once the others are served."""
         (leaf,) = [one for one in snapshot.switches if one.name == "leaf0"]
         served = all(one.connected for one in snapshot.switches if one is not leaf)
         return leaf.last_error if served else ""

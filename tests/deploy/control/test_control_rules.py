@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 
 from anabranch import _core
@@ -10,7 +13,10 @@ from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.policy import SwitchPlan, View, build
 from anabranch.deploy.control.topology import Topology
 from anabranch.deploy.openflow.action import Output
+from anabranch.deploy.openflow.tables import Tables
+from anabranch.deploy.targets.ovs.kept import with_owners
 from anabranch.deploy.targets.ovs.ownership import Ownership
+from anabranch.deploy.targets.ovs.split import present_owners
 from anabranch.simulate.runs.literal import document, key_text
 
 FABRIC = '[fabric]\nkind = "fat-tree"\nk = 4\n'
@@ -71,6 +77,28 @@ def test_packets_reach_every_leaf(losses: int) -> None:
         for leaf in topology.leaf_index:
             if source != leaf:
                 assert reached(found, plans, source, leaf)[0] == {leaf}
+
+
+def test_a_switch_that_numbers_its_ports_anew_keeps_the_slots_of_its_paths() -> None:
+    found = replace(fat_tree(), recipe="multipath")
+    policy, ownership, leaf = build("capacity", found), Ownership(found.owner), found.topology.leaf_index["leaf7"]
+    first, second = (port + 1 for port in uplinks_of(found, "leaf0"))
+    other = {first: second, second: first}
+
+    def owners(plans: Mapping[str, SwitchPlan]) -> dict[int, int]:
+        return {slot: owner for slot, (owner, _) in present_owners(plans["leaf0"].desired, ownership, leaf).items()}
+
+    view = view_of(found, set())
+    before = owners(policy.plan(view))
+    assert set(before.values()) == {first, second}
+    # Described, and not read yet: other switches' news have a plan made meanwhile.
+    numbers = {port: other.get(number, number) for port, number in view.openflow_port.items()}
+    view = replace(view, openflow_port=numbers)
+    policy.plan(view)
+    moved = {slot: (other[owner], other[owner]) for slot, owner in before.items()}
+    history = with_owners(Tables(), {ownership.group_id(leaf): moved}, ownership)
+    after = owners(policy.plan(replace(view, observed={"leaf0": history})))
+    assert after == {slot: other[owner] for slot, owner in before.items()}
 
 
 def test_what_has_not_changed_is_the_same_object() -> None:

@@ -18,8 +18,8 @@ from anabranch.deploy.openflow.modification import FlowMod, GroupMod, MeterMod
 from anabranch.deploy.openflow.tables import FAST_FAILOVER, SELECT, Flow, Group, Meter, Tables
 from anabranch.deploy.targets.ovs.change import TablesChange
 from anabranch.deploy.targets.ovs.ownership import Ownership
-from anabranch.deploy.targets.ovs.slots import owners, rebalanced
-from anabranch.deploy.targets.ovs.split import PATHS_MAX, RECIPES, SPLITS_MAX, Split, render
+from anabranch.deploy.targets.ovs.slots import Owner, rebalanced, repeated
+from anabranch.deploy.targets.ovs.split import PATHS_MAX, RECIPES, SPLITS_MAX, Split, present_owners, render
 
 WEIGHTS = st.lists(st.integers(0, 20), min_size=1, max_size=8).filter(any)
 TERRITORY = Ownership(owner=7)
@@ -30,11 +30,16 @@ def tables(*splits: Split, present: Tables | None = None, ownership: Ownership =
     flows: set[Flow] = set()
     groups: set[Group] = set()
     for split in splits:
-        rendered = render(split, ownership, present)
+        rendered = render(split, ownership, present_owners(present or Tables(), ownership, split.index))
         match = Match.of(eth_type=0x0800, ip_dst=f"10.{split.index >> 8}.{split.index & 255}.0/24")
         flows |= {*rendered.flows, Flow(0, 100, match, rendered.actions, rendered.goto, ownership.cookie)}
         groups |= rendered.groups
     return Tables(frozenset(flows), frozenset(groups))
+
+
+def owners(present: Tables, index: int, slots: int) -> list[Owner | None]:
+    """Owners of the slots of a split."""
+    return repeated(present_owners(present, TERRITORY, index), slots)
 
 
 def applied(before: Tables, change: TablesChange) -> Tables:
@@ -138,7 +143,7 @@ def test_a_new_plan_moves_the_fewest_slots(before: list[int], after: list[int]) 
     first, second = (Split(2, tuple(w) + (0,) * (len(ports) - len(w)), ports, "multipath") for w in (before, after))
     held = tables(first)
     changed = tables(second, present=held)
-    had, got = (owners(state, 200, TERRITORY.group_id(2), 256) for state in (held, changed))
+    had, got = (owners(state, 2, 256) for state in (held, changed))
     assert None not in had + got
     counts = [Counter(owner[0] for owner in state if owner) for state in (had, got)]
     assert [counts[1][port] for port in ports] == second.quotas
@@ -155,12 +160,15 @@ def test_a_path_that_comes_back_gets_its_own_slots(weights: list[int], data: st.
     dead = data.draw(st.sampled_from([path for path, weight in enumerate(weights) if weight]))
     whole = Split(0, tuple(weights), ports, "multipath")
     less = replace(whole, weights=tuple(0 if path == dead else weight for path, weight in enumerate(weights)))
+    if data.draw(st.booleans()):
+        # The bridge does not even have the port.
+        less = replace(less, ports=tuple(-1 if path == dead else port for path, port in enumerate(ports)))
     first = tables(whole)
     down = tables(less, present=first)
     back = tables(whole, present=down)
 
     def ports_of(state: Tables) -> list[int]:
-        return [owner[0] for owner in owners(state, 200, TERRITORY.group_id(0), 256) if owner]
+        return [owner[0] for owner in owners(state, 0, 256) if owner]
 
     assert ports[dead] not in ports_of(down)
     assert ports_of(back) == ports_of(first)
@@ -169,8 +177,8 @@ def test_a_path_that_comes_back_gets_its_own_slots(weights: list[int], data: st.
 def test_more_slots_leave_connections_where_they_are() -> None:
     few = Split(0, (1, 1), (1, 2), "multipath", slot_count=256)
     held = tables(few)
-    more = owners(tables(replace(few, slot_count=1024), present=held), 200, TERRITORY.group_id(0), 1024)
-    assert more == owners(held, 200, TERRITORY.group_id(0), 256) * 4
+    more = owners(tables(replace(few, slot_count=1024), present=held), 0, 1024)
+    assert more == owners(held, 0, 256) * 4
 
 
 @given(

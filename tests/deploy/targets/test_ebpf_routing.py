@@ -250,6 +250,32 @@ def test_a_gateway_that_falls_silent_is_followed_and_comes_back(tmp_path: Path) 
         assert following.returncode == 0
 
 
+@with_own_datapaths
+def test_what_the_kernel_forwards_no_more_is_named_while_it_is_followed(tmp_path: Path) -> None:
+    router.set_up()
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    forwarding = Path("/proc/sys/net/ipv4/conf/in/forwarding")
+    command = [sys.executable, "-m", "anabranch", "apply", str(plan), "--target", "ebpf", "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as following:
+        assert following.stdout is not None
+        try:
+            _await(following.stdout, "following the links of e2, e3")
+            way = ("10.1.0.0/16", "via", gateway("e1"), "dev", "e1")
+            ip("route", "del", *way)
+            _await(following.stdout, "group v4: 10.1.0.0/16: the kernel has no route there")
+            ip("route", "add", *way)
+            _await(following.stdout, "no more: group v4: 10.1.0.0/16: the kernel has no route there")
+            forwarding.write_text("0")
+            _await(following.stdout, "in: the kernel forwards no IPv4 from there (net.ipv4.conf.in.forwarding)")
+            forwarding.write_text("1")
+            _await(following.stdout, "no more: in: the kernel forwards no IPv4 from there")
+        finally:
+            following.send_signal(signal.SIGTERM)
+        following.communicate(timeout=PATIENCE_S)
+        assert following.returncode == 0
+
+
 def _await(lines: IO[str], words: str) -> None:
     """Reads up to the line that has these words."""
     for line in lines:

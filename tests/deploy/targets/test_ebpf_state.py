@@ -10,8 +10,9 @@ import pytest
 
 import anabranch as ab
 from anabranch._core import KernelDatapath
-from anabranch.deploy.targets.ebpf import state_file
+from anabranch.deploy.targets import state_file
 from anabranch.deploy.targets.ebpf.folder import own_folder
+from anabranch.deploy.targets.ebpf.state_form import FORM
 from support.command import Run, anabranch
 from support.own_datapaths import ip, pairs, with_own_datapaths
 
@@ -95,7 +96,7 @@ def test_a_new_datapath_goes_on_from_a_file(tmp_path: Path) -> None:
     for weights in HISTORY:
         done(applied(tmp_path, weights, *keeps))
     before = table()
-    assert state_file.read(str(state)) == {"g1": before}
+    assert state_file.read(str(state), FORM) == {"g1": before}
     # As after a reboot: the kernel has nothing.
     done(anabranch("remove", str(tmp_path / "plan.toml"), "--target", "ebpf"))
     done(applied(tmp_path, HISTORY[-1]))
@@ -109,7 +110,7 @@ def test_a_new_datapath_goes_on_from_a_file(tmp_path: Path) -> None:
     done(applied(tmp_path, HISTORY[-1], *keeps))
     uninterrupted.update(up=[True, True, False])
     assert agrees(uninterrupted)
-    assert state_file.read(str(state)) == {"g1": table()}
+    assert state_file.read(str(state), FORM) == {"g1": table()}
 
 
 @with_own_datapaths
@@ -123,7 +124,7 @@ def test_a_file_that_is_missing_is_a_change_and_one_that_is_wrong_is_refused(tmp
     assert "tables of datapath plan in" in " ".join(shown.stdout.split())
     assert not state.exists()
     done(applied(tmp_path, HISTORY[0], "--state", str(state)))
-    assert state_file.read(str(state)) == {"g1": table()}
+    assert state_file.read(str(state), FORM) == {"g1": table()}
     before = table()
     state.write_text("[]")
     run = applied(tmp_path, HISTORY[1], "--state", str(state))
@@ -172,18 +173,18 @@ def test_what_is_no_state_is_refused_with_a_hint(content: bytes, why: str, tmp_p
     file = tmp_path / "plan.state"
     file.write_bytes(content)
     with pytest.raises(ab.AnabranchError) as error:
-        state_file.read(str(file))
+        state_file.read(str(file), FORM)
     assert str(error.value).startswith(f"{file}: {why}")
     assert "; hint: move it away" in str(error.value)
 
 
 def test_what_is_written_is_read_and_a_table_of_another_technique_is_none(tmp_path: Path) -> None:
     file = str(tmp_path / "plan.state")
-    assert state_file.read(file) == {}
+    assert state_file.read(file, FORM) == {}
     tables = {"a": ab.Splitter("min-move", [4, 3, 2], slots=4096).snapshot()}
-    state_file.write(file, tables)
-    assert state_file.read(file) == tables
+    state_file.write(file, FORM, tables)
+    assert state_file.read(file, FORM) == tables
     assert json.loads(Path(file).read_text())["format"] == 1
-    state_file.write(file, {"a": ab.Splitter("valo", [1, 1]).snapshot()})
+    state_file.write(file, FORM, {"a": ab.Splitter("valo", [1, 1]).snapshot()})
     with pytest.raises(ab.AnabranchError, match="tables: a: of valo, not of min-move"):
-        state_file.read(file)
+        state_file.read(file, FORM)

@@ -21,6 +21,7 @@ from anabranch.deploy.targets.ovs.recipes import twin_weights
 from anabranch.deploy.targets.plan.group import fitted, group
 from anabranch.deploy.targets.plan.recipe import Recipe
 from anabranch.deploy.targets.registry import TARGETS
+from anabranch.deploy.targets.table import recipes as tables
 from support.command import anabranch
 
 WEIGHTS = st.lists(st.integers(1, 1000), min_size=2, max_size=24)
@@ -213,3 +214,11 @@ def test_an_unreachable_bound_is_status_1() -> None:
     assert run.returncode == 1
     assert "nothing here stays below" in run.stdout
     assert anabranch("plan", "--weights", "4,3", "--target", "table", "--error", "0.1%").returncode == 0
+
+
+@given(WEIGHTS, st.sampled_from([0.001, 0.1, 1.0, 30.0]))
+@settings(max_examples=30)
+def test_the_first_table_that_is_near_is_the_one_that_is_recommended(weights: list[int], bound_pct: float) -> None:
+    paths = group(tuple(map(str, weights)))
+    recommended = tables.forecast(paths, bounded=False).recommended(bound_pct)
+    assert tables.first_near(paths, bound_pct).name == recommended.name

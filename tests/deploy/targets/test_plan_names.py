@@ -43,6 +43,14 @@ def test_no_name_of_a_plan_has_control_characters(target: str, name: str, where:
 
 
 @pytest.mark.parametrize("name", FORGED)
+def test_no_key_of_a_plan_has_control_characters(name: str) -> None:
+    with pytest.raises(AnabranchError) as refused:
+        plan_forms()["ovs"].parse(f"{json.dumps(name)} = 1\n" + GROUP.format(name='"a"', port='"e2"'), "plan.toml")
+    assert str(refused.value).endswith(": a control character; take it out")
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("name", FORGED)
 def test_what_a_switch_calls_its_ports_begins_no_line(name: str) -> None:
     console, text = screen()
     show(Outcome([f"+ group 0xab000000: 0:{name}"], 1, [f"down: {name}"], "1 group"), True, console)

@@ -25,6 +25,7 @@ from anabranch.deploy.targets.ovs.change import TablesChange
 from anabranch.deploy.targets.registry import plan_forms
 from anabranch.deploy.targets.table import desired as table
 from anabranch.deploy.targets.table import plan_file as table_plan
+from anabranch.split.splitter import Splitter
 
 PORTS = {"p1": 1, "p2": 2}
 DEVICES = {name: Device(number, name, True, True) for name, number in {**PORTS, "in": 3}.items()}
@@ -111,3 +112,20 @@ def test_more_groups_than_there_is_room_for_are_refused_before_any_is_read(targe
 def test_the_room_of_a_datapath_is_the_kernel_halfs() -> None:
     source = Path(__file__).parents[3] / "crates" / "kernel" / "src" / "datapath.rs"
     assert f"GROUPS_MAX: u32 = {ebpf_plan.GROUPS_MAX};" in source.read_text()
+
+
+@pytest.mark.parametrize("put", [in_bridge, in_kernel, in_datapath, in_tables])
+def test_groups_of_the_same_weights_are_computed_once(
+    put: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, make = [0], Splitter.__init__
+
+    def counts(self: Splitter, *given: Any, **parameters: Any) -> None:
+        calls[0] += 1
+        make(self, *given, **parameters)
+
+    monkeypatch.setattr(Splitter, "__init__", counts)
+    put(2)
+    before = calls[0]
+    put(50)
+    assert calls[0] == before

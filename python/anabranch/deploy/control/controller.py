@@ -99,6 +99,10 @@ class Controller:
         known = ((name, session.observed) for name, session in list(self.sessions.items()))
         return {name: observed for name, observed in known if observed is not None}
 
+    def _history(self) -> dict[str, Any]:
+        known = ((name, session.history) for name, session in self.sessions.items())
+        return {name: history for name, history in known if history is not None}
+
     def differences(self) -> list[str]:
         """Differences between the switches and their plans, for people."""
         lines = []
@@ -210,7 +214,7 @@ class Controller:
         if self._as_wired:
             self.network.rewire(placement(self.network.topology, self.wiring.verdicts(), self.wiring.neighbours()))
         self.network.refresh()
-        view = self.network.view(self._observed())
+        view = self.network.view(self._history())
         if self._recorder is not None:
             self._recorder.plan(self._policy.installed(view))
         try:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from anabranch import _core
-from anabranch.deploy.control import policy
+from anabranch.deploy.control import policy, state_key
 from anabranch.deploy.control.address import take_address
 from anabranch.deploy.control.fabric import PORT_NAME_MAX, Damping, FabricFile, Network, SwitchFile, WiringCheck
 from anabranch.deploy.control.switch_kind import kinds
@@ -98,6 +98,7 @@ def _check(fabric: FabricFile) -> None:
     for name in fabric.topology.switches:
         if name not in fabric.switches:
             raise AnabranchError(f"{file}: switch.{name}: missing; give its table, as in [switch.{name}]")
+    state_key.check(fabric)
     for kind in kinds():
         kind.check(fabric)
         switches = fabric.switches_of(kind.target)

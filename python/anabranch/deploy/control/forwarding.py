@@ -29,6 +29,8 @@ class Towards:
     paths: tuple[tuple[int, int], ...]
     """Number at the switch and weight of each path of the fabric as built. A path keeps its number when others die;
     one of weight 0 carries nothing."""
+    interfaces: tuple[str, ...] = ()
+    """Name of the interface of each path."""
 
     @property
     def reached(self) -> bool:

@@ -94,7 +94,7 @@ class Rules:
                 last = self._leaves.get((name, leaf))
                 ways = weights.get(leaf, ())
                 # Numbers seldom change, and comparing those of all ways of all leaves is what takes time.
-                now = last if last and kept and last.members == ways else self._leaf(name, leaf, view, ways, last)
+                now = last if last and kept and last.members == ways else self._leaf(name, leaf, view, ways, last, kept)
                 same = same and now is last
                 self._leaves[name, leaf] = now
                 groups.append(now)
@@ -107,20 +107,29 @@ class Rules:
             parts = [hosts, *(one.content for one in groups)]
             desired = forwarding.joined(parts if listening is None else [*parts, listening])
             plan = SwitchPlan(desired, tuple(one.planned for one in groups))
+        if before and not kept and name not in view.observed:
+            # It has been described and not been read: once it is, what it holds under the new numbers is gone on from.
+            numbers = before[1]
         self._plans[name] = weights, numbers, plan
         return plan
 
-    def _leaf(self, name: str, leaf: str, view: View, members: Members, before: _Leaf | None) -> _Leaf:
+    def _leaf(self, name: str, leaf: str, view: View, members: Members, before: _Leaf | None, kept: bool) -> _Leaf:
+        """The plan for a leaf; `kept` is whether all ports of the switch have the numbers of `before`."""
         numbers = tuple(view.openflow_port.get(port) for port, _ in members)
-        if before and before.members == members and before.numbers == numbers:
+        # What was planned before may not be in the switch yet; where ports have other numbers now, it has the old ones.
+        goes_on = before is not None and (kept or name not in view.observed)
+        if before and goes_on and before.members == members and before.numbers == numbers:
             return before
         forwarding, index = self._forwarding[name], self._topology.leaf_index[leaf]
         living = {port: weight for (port, weight), number in zip(members, numbers, strict=True) if number is not None}
         paths = self._paths.get((name, leaf), ())
         paths += tuple(port for port in living if port not in paths)
-        weighed = tuple((view.openflow_port[port], living.get(port, 0)) for port in paths if port in view.openflow_port)
-        towards = Towards(self._file.switches[name], leaf, index, self._networks[leaf], weighed)
-        content = forwarding.towards(towards, before.content if before else view.observed.get(name))
+        paths = tuple(port for port in paths if port in view.openflow_port)
+        weighed = tuple((view.openflow_port[port], living.get(port, 0)) for port in paths)
+        switch = self._file.switches[name]
+        interfaces = tuple(switch.interfaces[self._topology.ends[port]] for port in paths)
+        towards = Towards(switch, leaf, index, self._networks[leaf], weighed, interfaces)
+        content = forwarding.towards(towards, before.content if before and goes_on else view.observed.get(name))
         planned = tuple(PlannedMember(port, weight) for port, weight in members)
         group = PlannedGroup(leaf, planned, *forwarding.group_ids(content, index))
         return _Leaf(members, numbers, content, group)

@@ -7,7 +7,7 @@ import random
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -54,6 +54,8 @@ class Record:
     committed_s: float = 0.0
     commit_duration_s: float = 0.0
     lost_s: float = 0.0
+    unkept: str = ""
+    """Why the file of the tables does not have them; empty if it has, or there is none."""
 
 
 class SwitchChange(Protocol):
@@ -115,6 +117,11 @@ class Session(ABC, Generic[State]):
     @property
     def observed(self) -> State | None:
         """Observed state of ours in the switch; `None` while that is not known."""
+        return self._observed
+
+    @property
+    def history(self) -> State | None:
+        """State that the next plan goes on from: the observed one, and what is kept of it elsewhere."""
         return self._observed
 
     @abstractmethod
@@ -181,7 +188,7 @@ class Session(ABC, Generic[State]):
             connected=record.connected,
             datapath_id=record.datapath_id,
             changed_s=record.changed_s,
-            last_error=record.last_error,
+            last_error=record.last_error or record.unkept,
             differences=len(change) if change else 0,
             refused=self.refused,
             role=self.role,
@@ -236,6 +243,18 @@ class Session(ABC, Generic[State]):
         self.record.committed_s, self.record.commit_duration_s = time.time(), duration_s
         self.record.last_error = ""
         self.events.report("committed", self.name, changes=changes, duration_s=duration_s, lag_s=lag_s)
+
+    async def _keeping(self, kept: Awaitable[None]) -> None:
+        """Waits until the file of the tables has them; where it cannot be written, says so once."""
+        error = ""
+        try:
+            await kept
+        except AnabranchError as problem:
+            error = str(problem)
+        if error != self.record.unkept:
+            self.record.unkept = error
+            if error:
+                self.events.report("not-kept", self.name, error=error)
 
     def _drifted(self, changes: int) -> None:
         """Reports that the switch does not hold what it did."""

@@ -12,9 +12,9 @@ from anabranch.deploy.netlink.message import RTM_DELNEXTHOP, RTM_DELROUTE, RTM_N
 from anabranch.deploy.netlink.nexthop import Address, address_of
 
 ADD_MEMBERSHIP = 1
-GROUPS = (3, 7, 11, 32)
-"""RTNLGRP_NEIGH, _IPV4_ROUTE, _IPV6_ROUTE, _NEXTHOP."""
-RTM_DELNEIGH = 29
+GROUPS = (3, 7, 11, 24, 25, 32)
+"""RTNLGRP_NEIGH, _IPV4_ROUTE, _IPV6_ROUTE, _IPV4_NETCONF, _IPV6_NETCONF, _NEXTHOP."""
+RTM_DELNEIGH, RTM_NEWNETCONF = 29, 80
 NEIGHBOUR = struct.Struct("=B3xiHBB")
 """`struct ndmsg`: family, number of the device, state, flags, type."""
 NEXTHOP_BYTES = 8
@@ -27,11 +27,12 @@ class Announcements:
     Args:
         protocol: maker of the routes and nexthops that count (rtnetlink's numbers); `None`: none count.
         gateways: neighbours that count.
+        forwarding: whether all routes count, whoever made them, and what a device is told to forward.
 
     """
 
-    def __init__(self, protocol: int | None, gateways: frozenset[Address]) -> None:
-        self._protocol, self._gateways = protocol, gateways
+    def __init__(self, protocol: int | None, gateways: frozenset[Address], *, forwarding: bool = False) -> None:
+        self._protocol, self._gateways, self._forwarding = protocol, gateways, forwarding
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * RECEIVE_BYTES)
@@ -76,7 +77,9 @@ class Announcements:
                 packed = values.get(NDA_DST, b"")
                 return len(packed) in (4, 16) and address_of(packed) in self._gateways
             case _ if type_ in (RTM_NEWROUTE, RTM_DELROUTE):
-                return bool(ROUTE.unpack_from(data, HEADER.size)[5] == self._protocol)
+                return self._forwarding or bool(ROUTE.unpack_from(data, HEADER.size)[5] == self._protocol)
+            case _ if type_ == RTM_NEWNETCONF:
+                return self._forwarding
             case _ if type_ in (RTM_NEWNEXTHOP, RTM_DELNEXTHOP):
                 return data[HEADER.size + 2] == self._protocol
             case _:

@@ -62,7 +62,9 @@ RTA_DST, RTA_PRIORITY, RTA_TABLE, RTA_NH_ID = 1, 6, 15, 30
 RTN_UNICAST, FR_ACT_TO_TBL = 1, 1
 NUD_INCOMPLETE, NUD_FAILED = 0x01, 0x20
 NTF_USE = 0x01
-NHA_ID, NHA_GROUP_STATS = 1, 15
+NHA_ID, NHA_RES_BUCKET, NHA_GROUP_STATS = 1, 13, 15
+BUCKET_INDEX, BUCKET_NEXTHOP = 1, 3
+"""Attributes of `NHA_RES_BUCKET`."""
 STATS_ID, STATS_PACKETS = 1, 2
 """Attributes of an entry of `NHA_GROUP_STATS`."""
 NEXTHOP_BYTES = 8
@@ -172,11 +174,15 @@ def buckets(connection: Connection, group_id: int) -> list[int]:
     """The nexthop of each bucket of a resilient group."""
     asked = nhmsg()
     asked["attrs"] = [("NHA_ID", group_id)]
-    owners = {}
-    for message in connection.dump(asked, RTM_GETNEXTHOPBUCKET):
-        bucket = message.get_attr("NHA_RES_BUCKET")
-        owners[int(bucket.get_attr("NHA_RES_BUCKET_INDEX"))] = int(bucket.get_attr("NHA_RES_BUCKET_NH_ID"))
+    owners = dict(_bucket(data) for data in connection.dump_bytes(asked, RTM_GETNEXTHOPBUCKET))
     return [owners[index] for index in sorted(owners)]
+
+
+def _bucket(data: bytes) -> tuple[int, int]:
+    """A bucket's number and its nexthop's, from its message; by hand, for a group has hundreds of them."""
+    (bucket,) = (value for kind, value in attributes(data, HEADER.size + NEXTHOP_BYTES) if kind == NHA_RES_BUCKET)
+    of = {kind: int.from_bytes(value, "little") for kind, value in attributes(bucket, 0)}
+    return of[BUCKET_INDEX], of[BUCKET_NEXTHOP]
 
 
 def unbalanced_s(connection: Connection, group_id: int) -> float:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from anabranch.deploy.netlink.nexthop import Device, Hop
-from anabranch.deploy.targets.ebpf import datapath, listing, state_file
+from anabranch.deploy.targets import state_file
+from anabranch.deploy.targets.ebpf import datapath, listing
 from anabranch.deploy.targets.ebpf.datapath import OpenDatapath
 from anabranch.deploy.targets.ebpf.desired import MISSING, Desired, desired
 from anabranch.deploy.targets.ebpf.observe import Observed, observe
 from anabranch.deploy.targets.ebpf.plan_file import EbpfPlan
+from anabranch.deploy.targets.ebpf.state_form import FORM
 from anabranch.deploy.targets.protocol import Change
 
 NONE = "no datapath of that name"
@@ -61,10 +63,10 @@ def put(
 
 
 def _put(plan: EbpfPlan, observed: Observed, desired: Desired) -> OpenDatapath | None:
-    tables = state_file.read(plan.state) if plan.state else {}
+    tables = state_file.read(plan.state, FORM) if plan.state else {}
     changed = datapath.change(observed.folder, observed.datapath, desired, tables)
     if changed is not None and not _is_kept(plan, changed):
-        state_file.write(plan.state, changed.datapath.tables())
+        state_file.write(plan.state, FORM, changed.datapath.tables())
     return changed
 
 
@@ -73,7 +75,7 @@ def _is_kept(plan: EbpfPlan, standing: OpenDatapath | None) -> bool:
     if not plan.state or standing is None:
         return True
     tables = standing.datapath.tables()
-    return not tables or state_file.read(plan.state) == tables
+    return not tables or state_file.read(plan.state, FORM) == tables
 
 
 def _summary(plan: EbpfPlan, desired: Desired) -> str:

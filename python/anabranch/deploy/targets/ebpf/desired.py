@@ -7,6 +7,7 @@ import socket
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from anabranch._core import KernelGroup, kernel_shares
@@ -40,7 +41,8 @@ class Installed:
 
     def error_pct(self, program: str) -> float:
         """Mean absolute error (VALO Eq. 1) of the split that a program makes of it."""
-        return mape(self.asked, kernel_shares(program, self.kernel)) if any(self.asked) else 0.0
+        kernel = self.kernel
+        return _error_pct(program, self.asked, tuple(kernel.weights), tuple(kernel.up), kernel.plain)
 
 
 @dataclass(frozen=True)
@@ -166,10 +168,15 @@ def refuse_unforwarded(plan: EbpfPlan, devices: Mapping[str, Device]) -> None:
         AnabranchError: names the device and the setting.
 
     """
+    for problem in not_forwarded(plan, devices):
+        raise AnabranchError(f"{plan.file}: switch.dev: {problem}")
+
+
+def not_forwarded(plan: EbpfPlan, devices: Mapping[str, Device]) -> Iterator[str]:
+    """Devices of a plan from which the kernel does not forward what the plan routes, in words."""
     routing = [one for one in plan.groups if one.output == ROUTE]
     versions = {version for one in routing for version in {prefix.version for prefix in one.prefixes} or {4, 6}}
-    for problem in unforwarded([name for name in plan.devices if name in devices], versions):
-        raise AnabranchError(f"{plan.file}: switch.dev: {problem}")
+    return unforwarded([name for name in plan.devices if name in devices], versions)
 
 
 def unforwarded(devices: Iterable[str], versions: Collection[int]) -> Iterator[str]:
@@ -245,6 +252,19 @@ def _program(plan: EbpfPlan, groups: Sequence[Installed], observed: DatapathStat
         if all(one.error_pct(name) <= one.planned.error_pct for one in groups):
             return name
     return names[-1]
+
+
+# In a fabric many groups have the same weights.
+@lru_cache(maxsize=1 << 12)
+def _error_pct(
+    program: str, asked: tuple[float, ...], weights: tuple[int, ...], up: tuple[bool, ...], plain: bool
+) -> float:
+    """The error of a program's split, which depends on neither names nor seeds."""
+    if not any(asked):
+        return 0.0
+    targets = list(range(1, 1 + len(weights)))
+    alike = KernelGroup("alike", [], targets, list(weights), list(up), "redirect", 0, 0, plain=plain)
+    return mape(asked, kernel_shares(program, alike))
 
 
 def _capacity(needed: int, least: int) -> int:

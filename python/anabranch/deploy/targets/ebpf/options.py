@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from anabranch.deploy.targets.plan.options import StateFile
+
 
 @dataclass(frozen=True)
 class Options:
@@ -19,13 +21,7 @@ class Options:
     hook: Annotated[
         str, typer.Option(metavar="NAME", help="For ebpf: `ingress`, `egress` or `xdp`; that of the plan.")
     ] = ""
-    state: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="For ebpf: keep the tables in this file, so that a new datapath goes on from them, as after a reboot.",
-        ),
-    ] = ""
+    state: StateFile = ""
 
 
 OPTIONS = {"reach": Options}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 
 from anabranch.deploy.netlink.nexthop import Address, Hop
-from anabranch.deploy.targets.ebpf import state_file
+from anabranch.deploy.targets import state_file
 from anabranch.deploy.targets.ebpf.options import Options
 from anabranch.deploy.targets.ebpf.scheme import (
     COUNTED,

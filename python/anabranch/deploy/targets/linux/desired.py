@@ -120,8 +120,9 @@ def desired(
         members = tuple(
             (numbers[hop], weight) for hop, weight, one in zip(planned.hops, weights, up, strict=True) if one and weight
         )
+        carrying = dict(members)
         nexthops |= {
-            numbers[hop]: Nexthop(numbers[hop], hop, PROTOCOL) for hop in planned.hops if numbers[hop] in dict(members)
+            numbers[hop]: Nexthop(numbers[hop], hop, PROTOCOL) for hop in planned.hops if numbers[hop] in carrying
         }
         resilience = _resilience(planned, recipe)
         number = _group_number(planned, observed, resilience, groups, free)
@@ -157,7 +158,7 @@ def _unanswered(planned: WeightedHops, linked: Sequence[bool], up: Sequence[bool
 
 def _recipe(planned: WeightedHops, shape: Group, weights: list[int], observed: NexthopGroup | None) -> Recipe:
     if planned.recipe == MPATH:
-        return linux.threshold(shape, weights)
+        return _threshold(shape, tuple(weights))
     if planned.buckets is not None:
         return _resilient(shape, tuple(weights), planned.buckets)
     if observed is not None and observed.resilience is not None:
@@ -169,6 +170,7 @@ def _recipe(planned: WeightedHops, shape: Group, weights: list[int], observed: N
 
 
 # In a fabric many groups have the same weights.
+_threshold = lru_cache(maxsize=1 << 12)(linux.threshold)
 _resilient = lru_cache(maxsize=1 << 12)(linux.resilient)
 _least_resilient = lru_cache(maxsize=1 << 12)(linux.least_resilient)
 

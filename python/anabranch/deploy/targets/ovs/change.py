@@ -10,9 +10,13 @@ from anabranch.deploy.openflow.connection import Connection
 from anabranch.deploy.openflow.modification import FlowMod, GroupMod, MeterMod, Mod
 from anabranch.deploy.openflow.reference import groups_of_group
 from anabranch.deploy.openflow.tables import Flow, Group, Meter, Tables
+from anabranch.deploy.targets import state_file
 from anabranch.deploy.targets.ovs import listing
+from anabranch.deploy.targets.ovs.kept import FORM
 from anabranch.deploy.targets.ovs.observe import Observed, on_connection
+from anabranch.deploy.targets.ovs.observed_splits import kept_splits
 from anabranch.deploy.targets.ovs.others import refuse_harm
+from anabranch.deploy.targets.ovs.plan_file import PlanFile
 from anabranch.deploy.targets.protocol import Change
 
 RULES_SHOWN = 8
@@ -84,25 +88,33 @@ class TablesChange:
         return rows
 
 
-def change(observed: Observed, desired: Tables) -> Change:
-    """The change of the owner's part of a bridge to `desired`, in one bundle.
+def change(plan: PlanFile, observed: Observed, desired: Tables | None) -> Change:
+    """The change of the owner's part of a bridge to `desired`, in one bundle; to nothing where that is None.
+
+    The file of splits, if there is one, then has those of `desired`; of a plan that is removed it keeps them.
 
     Raises:
-        AnabranchError: somebody else uses what would go.
+        AnabranchError: somebody else uses what would go, or the file of splits is none.
 
     """
-    difference = TablesChange.between(observed.own, desired)
+    difference = TablesChange.between(observed.own, desired or Tables())
     refuse_harm(difference.mods, observed)
+    lines, count = difference.lines(observed.names), len(difference.mods)
+    splits = kept_splits(plan, desired, observed.ports) if plan.state and desired is not None else None
+    if splits is not None and not lines and state_file.read(plan.state, FORM) != splits:
+        lines, count = [f"~+ splits of owner {plan.ownership.owner} in {plan.state}"], 1
 
-    async def commit(connection: Connection) -> None:
+    async def modify(connection: Connection) -> None:
         await connection.commit(difference.mods)
 
-    return Change(
-        difference.lines(observed.names),
-        len(difference.mods),
-        f"{len(desired.groups)} groups, {len(desired.flows)} rules",
-        lambda: on_connection(observed.address, observed.tls, commit),
-    )
+    def commit() -> None:
+        if difference:
+            on_connection(observed.address, observed.tls, modify)
+        if splits is not None:
+            state_file.write(plan.state, FORM, splits)
+
+    now = desired or Tables()
+    return Change(lines, count, f"{len(now.groups)} groups, {len(now.flows)} rules", commit)
 
 
 def _led_to_first(groups: Iterable[Group]) -> list[Group]:

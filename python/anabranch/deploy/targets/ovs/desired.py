@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
+from types import MappingProxyType
 
-from anabranch.deploy.openflow.action import Multipath, SetField, ToGroup
 from anabranch.deploy.openflow.match import ARP, IPV4, IPV6, Match
 from anabranch.deploy.openflow.tables import Flow, Group, Tables
 from anabranch.deploy.targets.ovs import listing, slots
-from anabranch.deploy.targets.ovs import recipes as open_vswitch
+from anabranch.deploy.targets.ovs.kept import KeptSplit, history
 from anabranch.deploy.targets.ovs.match import Where
+from anabranch.deploy.targets.ovs.observed_splits import checksum, numbers_of, recipes_of, seed_of
 from anabranch.deploy.targets.ovs.plan_file import AUTO, PlanFile, WeightedPorts
-from anabranch.deploy.targets.ovs.recipes import SLOT_COUNTS, WEIGHT_MAX
-from anabranch.deploy.targets.ovs.split import SPLITS_MAX, Split, render
+from anabranch.deploy.targets.ovs.recipes import SLOT_COUNTS
+from anabranch.deploy.targets.ovs.split import Split, render
 from anabranch.deploy.targets.plan.group import group as paths
 from anabranch.deploy.targets.plan.group_keys import Network, refuse_error
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import nearest
-from anabranch.split.stats.mape import mape
 from anabranch.split.tuples import PROTOCOLS
 
 AUTOMATIC = ("dp_hash", "dp_hash-twin", "hash-gravity", "multipath")
@@ -30,10 +29,6 @@ ABSENT = -1
 ELSEWHERE = 1 << 32
 """Numbers from here on stand for those of absent ports where a split is only judged."""
 BACK = "once it is there, anabranch apply brings it back"
-NAME_BITS = 0xFFFF_FFFF
-"""Bits of a rule's cookie: a checksum of its group's name, so that the switch knows which group has which number."""
-
-
 Bits = tuple[tuple[str, int | None], ...]
 """Fields that a match looks at, with their masks."""
 
@@ -58,30 +53,42 @@ class Desired:
     """Notes for the operator."""
 
 
-def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_seed: int) -> Desired:
+def desired(
+    plan: PlanFile,
+    ports: Mapping[str, int],
+    present: Tables,
+    fallback_seed: int,
+    splits: Mapping[str, KeptSplit] = MappingProxyType({}),
+) -> Desired:
     """The desired rules and groups of a plan.
 
-    What a plan leaves open stays as it is in `present`: the number of a group, its seed, and what `auto` took, if it is
-    still near enough. A group keeps its number when others come and go, for its name is in the switch. Ports that the
-    bridge does not have are left out, and paths keep their numbers.
+    What a plan leaves open stays as it is in `present`, else as it was in `splits`: the number of a group, its seed,
+    what `auto` took, if it is still near enough, and whose each slot is. A group keeps its number when others come and
+    go, for its name is in the switch. Ports that the bridge does not have are left out, and paths keep their numbers.
 
     Args:
         plan: the file.
         ports: OpenFlow numbers by name.
         present: what of the owner's stands there now.
-        fallback_seed: where neither plan nor switch has one.
+        fallback_seed: where neither plan nor switch nor file has one.
+        splits: what a file has of groups, by name.
 
     Raises:
         AnabranchError: no port of a group is there, one that packets both come from and go to, rules of two groups for
             the same packets, weights that cannot be, a split further off than the plan allows, all ports being there.
 
     """
-    numbers = _numbers(plan, present)
+    numbers = numbers_of(plan, present)
     observed = {group.group_id: group for group in present.groups}
+    by_number = {numbers[name]: split for name, split in splits.items() if name in numbers}
+    known = {plan.ownership.group_id(number): split for number, split in by_number.items()}
     seeds = {
-        group.name: _observed_seed(observed.get(plan.ownership.group_id(numbers[group.name]))) for group in plan.groups
+        group.name: seed_of(observed.get(group_id), known.get(group_id))
+        for group in plan.groups
+        for group_id in (plan.ownership.group_id(numbers[group.name]),)
     }
-    recipes = _observed_recipes(plan, present)
+    recipes = {number: split.recipe for number, split in by_number.items()} | recipes_of(plan, present)
+    owners = slots.owners(present, plan.ownership.inner_tables[0])
     others = [seed for group in plan.groups if group.seed is None and (seed := seeds[group.name]) is not None]
     installed: list[Installed] = []
     flows: set[Flow] = set()
@@ -96,7 +103,8 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
         try:
             recipe = recipes.get(number)
             split = _split(plan, left, number, resolved, seed, recipe)
-            rendered = render(split, plan.ownership, present)
+            before = history(owners.get(plan.ownership.group_id(number), {}), splits.get(group.name), ports)
+            rendered = render(split, plan.ownership, before)
             # A port that is not there must not turn a right plan into a wrong one.
             whole = split
             if left.weights != group.weights:
@@ -105,8 +113,8 @@ def desired(plan: PlanFile, ports: Mapping[str, int], present: Tables, fallback_
         except AnabranchError as error:
             raise AnabranchError(f"{plan.file}: group {group.name}: {error}") from None
         if whole.recipe != "failover":
-            refuse_error(plan.file, "ovs", group, whole.recipe, mape(whole.paths.asked, whole.shares()))
-        cookie = plan.ownership.cookie | _checksum(group)
+            refuse_error(plan.file, "ovs", group, whole.recipe, whole.error_pct)
+        cookie = plan.ownership.cookie | checksum(group)
         own = frozenset(
             Flow(plan.ownership.table, priority, match, rendered.actions, rendered.goto, cookie)
             for priority, match in _matches(plan, split, left, ports)
@@ -132,7 +140,7 @@ def _split(
         for slot_count in [group.slot_count] if group.slot_count else every:
             try:
                 split = replace(base, recipe=recipe, slot_count=slot_count)
-                error = mape(split.paths.asked, split.shares())
+                error = split.error_pct
                 render(split, plan.ownership)
             except AnabranchError:
                 # This recipe cannot carry the weights; the last one tried can carry all.
@@ -287,57 +295,3 @@ def _no_ports(absent: Iterable[object], ports: Mapping[str, int]) -> str:
     names = ", ".join(dict.fromkeys(map(str, absent)))
     hints = dict.fromkeys(nearest(str(one), ports) if ports else "the bridge has none" for one in absent)
     return f"{names}: no port of the bridge; {', '.join(hints)} (of a bond, name its members)"
-
-
-def _checksum(group: WeightedPorts) -> int:
-    return zlib.crc32(group.name.encode())
-
-
-def _numbers(plan: PlanFile, present: Tables) -> dict[str, int]:
-    """Each group's number: the one under which its name is in the switch, or the least that is free."""
-    by_name = {_checksum(group): group for group in plan.groups}
-    if len(by_name) < len(plan.groups):
-        other = next(group for group in plan.groups if by_name[_checksum(group)] is not group)
-        plan.refuse(other, "name", f"its CRC-32 is that of {by_name[_checksum(other)].name}; take another name")
-    numbers: dict[str, int] = {}
-    for flow in present.flows:
-        group = by_name.get(flow.cookie & NAME_BITS)
-        number = _number_led_to(flow, plan)
-        if flow.table == plan.ownership.table and group is not None and number is not None:
-            numbers[group.name] = number
-    used = set(numbers.values())
-    if len(used) < len(numbers):
-        # The switch has two names under one number, which we never write; all groups are numbered anew.
-        numbers, used = {}, set()
-    free = (number for number in range(len(plan.groups) * 2) if number not in used)
-    return {group.name: numbers[group.name] if group.name in numbers else next(free) for group in plan.groups}
-
-
-def _number_led_to(flow: Flow, plan: PlanFile) -> int | None:
-    match flow.actions:
-        case (ToGroup(group_id),) | (Multipath(), SetField(slots.SPLIT, group_id)):
-            number = group_id - plan.ownership.group_id(0)
-            return number if 0 <= number < SPLITS_MAX else None
-    return None
-
-
-def _observed_seed(group: Group | None) -> int | None:
-    return None if group is None or group.selection is None else group.selection.parameter
-
-
-def _observed_recipes(plan: PlanFile, present: Tables) -> dict[int, str]:
-    """The recipe that each group in the switch was made by, of those that `auto` takes, by its number."""
-    recipes = {}
-    for group in present.groups:
-        if group.selection is not None:
-            weights = [bucket.weight for bucket in group.buckets]
-            if group.selection.method != "hash":
-                twin = sum(weights) == open_vswitch.Switch().max_slots and min(weights) == 1
-                recipes[group.group_id - plan.ownership.group_id(0)] = "dp_hash-twin" if twin else "dp_hash"
-            elif max(weights, default=0) == WEIGHT_MAX:
-                recipes[group.group_id - plan.ownership.group_id(0)] = "hash-gravity"
-    for flow in present.flows:
-        number = _number_led_to(flow, plan)
-        if number is not None and any(isinstance(action, Multipath) for action in flow.actions):
-            recipes[number] = "multipath"
-    return recipes

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from anabranch.deploy.targets.plan.options import StateFile
 from anabranch.files.errors import AnabranchError
 
 OPENFLOW_HELP = "unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT; the bridge's own socket."
@@ -16,7 +17,7 @@ VERSION = "3.1.0"
 
 @dataclass(frozen=True)
 class Options:
-    """The addresses of a bridge."""
+    """The addresses of a bridge, and the file of its splits."""
 
     bridge: Annotated[str, typer.Option(help="Of Open vSwitch; that of the plan, or br0.")] = ""
     openflow: Annotated[str, typer.Option(metavar="ADDRESS", help=OPENFLOW_HELP)] = ""
@@ -24,6 +25,7 @@ class Options:
     key: Annotated[str, typer.Option(metavar="PEM", help="For ssl: our private key.")] = ""
     certificate: Annotated[str, typer.Option(metavar="PEM", help="For ssl: our certificate.")] = ""
     authority: Annotated[str, typer.Option(metavar="PEM", help="For ssl: who signed the switch's certificate.")] = ""
+    state: StateFile = ""
 
     @property
     def tls_files(self) -> tuple[Path, Path, Path] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from anabranch.deploy.control.address import ADDRESS
+from anabranch.deploy.targets import state_file
 from anabranch.deploy.targets.ovs import match
 from anabranch.deploy.targets.ovs.match import Where, one_of, ports_of
+from anabranch.deploy.targets.ovs.options import Options
 from anabranch.deploy.targets.ovs.ownership import OWNERS, TABLES, Ownership
 from anabranch.deploy.targets.ovs.recipes import SLOT_COUNTS
 from anabranch.deploy.targets.ovs.split import RECIPES, SEED_MAX, SPLITS_MAX
@@ -59,6 +61,8 @@ class PlanFile:
     ovsdb: str
     """Addresses as Open vSwitch writes them; empty where the file has none."""
     groups: tuple[WeightedPorts, ...]
+    state: str = ""
+    """File that keeps the splits; empty for none."""
 
     def port_names(self, group: WeightedPorts) -> list[str]:
         """Names of all the ports that a group names."""
@@ -68,6 +72,18 @@ class PlanFile:
     def refuse(self, group: WeightedPorts, key: str, problem: str) -> NoReturn:
         """Says what is wrong with a group's key once the switch is known."""
         raise AnabranchError(f"{self.file}: group {group.name}: {key}: {problem}")
+
+
+def read_with(plan: str, options: Options) -> PlanFile:
+    """The plan, with the file of splits that the command line names; the bridge is found when it is observed.
+
+    Raises:
+        AnabranchError: as `parse`, or the file of splits could not be written.
+
+    """
+    if options.state:
+        state_file.check(options.state)
+    return replace(FORM.read(plan), state=options.state)
 
 
 def parse(text: str, file: str) -> PlanFile:

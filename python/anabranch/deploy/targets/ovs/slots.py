@@ -1,12 +1,13 @@
 """Owners of the slots of a `multipath` split, read from the switch itself, and a change that moves the fewest of them.
 
 One rule per slot hands its connections to a group of the path's own. Whose the slot is stands in that group; whose it
-was before a path lost its weight, in the rule's cookie. Nothing is remembered outside the switch.
+was before a path lost its weight, in the rule's cookie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 
 from anabranch.deploy.openflow.action import Output, ToGroup
 from anabranch.deploy.openflow.match import Match
@@ -29,22 +30,39 @@ def rule(table: int, cookie: int, split: int, slot: int, home: int, group_id: in
     return Flow(table, PRIORITY, match, (ToGroup(group_id),), cookie=cookie | home)
 
 
-def owners(present: Tables, table: int, split: int, slots: int) -> list[Owner | None]:
-    """Owners by slot, of the split with group number `split` and rules in `table`; None where there is no rule.
-
-    Where fewer slots are present, they are repeated: a hash modulo twice the slots falls on a slot or its repetition.
-    """
+def owners(present: Tables, table: int) -> dict[int, dict[int, Owner]]:
+    """Owners by slot, by the group number of each split with rules in `table`."""
     ports = first_ports(present.groups)
-    owners_by_slot: dict[int, Owner] = {}
+    by_split: dict[int, dict[int, Owner]] = {}
     for flow in present.flows:
-        fields = flow.match.as_mapping
-        if flow.table != table or fields.get(SPLIT) != (split, None) or SLOT not in fields:
+        if flow.table != table:
             continue
+        fields = flow.match.as_mapping
+        split, mask = fields.get(SPLIT, (0, 0))
         match flow.actions:
-            case (ToGroup(group_id),) if group_id in ports:
-                owners_by_slot[fields[SLOT][0]] = ports[group_id], flow.cookie & HOME
-    had = max(owners_by_slot, default=0) + 1
-    return [owners_by_slot.get(slot % had) for slot in range(slots)]
+            case (ToGroup(group_id),) if group_id in ports and mask is None and SLOT in fields:
+                by_split.setdefault(split, {})[fields[SLOT][0]] = ports[group_id], flow.cookie & HOME
+    return by_split
+
+
+def repeated(owners: Mapping[int, Owner], slots: int) -> list[Owner | None]:
+    """Owners of so many slots; None where there is no rule.
+
+    Where fewer are given, they are repeated: a hash modulo twice the slots falls on a slot or its repetition.
+    """
+    had = max(owners, default=0) + 1
+    return [owners.get(slot % had) for slot in range(slots)]
+
+
+def stand_in(port: str) -> int:
+    """The number in a slot's home for a port that the bridge does not have: above all numbers of ports, by the name."""
+    return 1 << 31 | zlib.crc32(port.encode()) >> 1
+
+
+def at_home(owners: Mapping[int, Owner], ports: Mapping[str, int]) -> dict[int, Owner]:
+    """The same owners by slot, with the numbers of ports that have come for their stand-ins."""
+    numbers = {stand_in(name): number for name, number in ports.items()}
+    return {slot: (owner, numbers.get(home, home)) for slot, (owner, home) in owners.items()}
 
 
 def first_ports(groups: Iterable[Group]) -> dict[int, int]:
@@ -61,11 +79,11 @@ def rebalanced(before: Sequence[Owner | None], ports: Sequence[int], quotas: Seq
     """The owner of each slot, every port having its quota and the fewest slots changing hands.
 
     Of the slots that may move, those go first that return home, then those that are away from it anyway. What a port
-    without quota loses stays at home there; any other slot is at home where it goes. The rule of
-    `crates/split/src/apportion/min_move.rs`, whose history is here what the switch holds.
+    without quota, or one that is not among these, loses stays at home there; any other slot is at home where it goes.
+    The rule of `crates/split/src/apportion/min_move.rs`, whose history is here what the switch holds.
     """
     lacking = dict(zip(ports, quotas, strict=True))
-    idle = {port for port, quota in lacking.items() if quota == 0}
+    carrying = {port for port, quota in lacking.items() if quota}
     after: list[Owner | None] = [owner if owner is not None and owner[0] in lacking else None for owner in before]
     for owner in after:
         if owner is not None:
@@ -89,7 +107,7 @@ def rebalanced(before: Sequence[Owner | None], ports: Sequence[int], quotas: Seq
         # Ports take slots in turn, so that those of a dead path spread over all that inherit.
         turn %= len(needy)
         port = needy[turn]
-        after[slot] = port, was[1] if was is not None and was[1] in idle else port
+        after[slot] = port, was[1] if was is not None and was[1] not in carrying else port
         lacking[port] -= 1
         if lacking[port]:
             turn += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -18,6 +18,7 @@ from anabranch.deploy.targets.plan.group import exact, group, within
 from anabranch.files.errors import AnabranchError
 from anabranch.files.hints import choose
 from anabranch.split.splitter import Splitter, weight_texts
+from anabranch.split.stats.mape import mape
 
 RECIPES = ("hash-gravity", "dp_hash-twin", "multipath", "failover", "hash", "dp_hash", "default")
 """`default` is a group without a selection method, as Open vSwitch has it by itself."""
@@ -80,6 +81,16 @@ class Split:
         """Slots of each path under `multipath`."""
         return _core.webster_slots(list(self.paths.weights), [True] * len(self.ports), self.slot_count)
 
+    @property
+    def error_pct(self) -> float:
+        """Mean absolute error of the shares while all ports are up (VALO Eq. 1)."""
+        return _error_pct(self._alike)
+
+    @property
+    def _alike(self) -> Split:
+        """One that has the same shares, whatever its number, ports and seed."""
+        return replace(self, index=0, ports=tuple(range(len(self.ports))), seed=0)
+
     def shares(self, up: Sequence[bool] | None = None) -> list[float]:
         """The share that each path really gets under a perfect hash while the ports are as in `up`; these sum to 1.
 
@@ -95,7 +106,12 @@ class Split:
             return [float(path == chosen) for path in range(len(living))]
         # Exact volumes cost milliseconds, and in a fabric many groups have the same weights.
         living = [True] * len(self.ports) if up is None else list(up)
-        return list(_shares(replace(self, index=0, ports=tuple(range(len(living))), seed=0), tuple(living)))
+        return list(_shares(self._alike, tuple(living)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _error_pct(split: Split) -> float:
+    return mape(split.paths.asked, split.shares())
 
 
 @lru_cache(maxsize=1 << 12)
@@ -132,8 +148,8 @@ class Rendered:
     """Rules that must exist for it."""
 
 
-def render(split: Split, ownership: Ownership, present: Tables | None = None) -> Rendered:
-    """Rules and groups for a split; `multipath` moves as few slots as it can of those that are `present`.
+def render(split: Split, ownership: Ownership, before: Mapping[int, slots.Owner] | None = None) -> Rendered:
+    """Rules and groups for a split; `multipath` moves as few slots as it can of those `before`, owners by slot.
 
     Raises:
         AnabranchError: weights that the recipe cannot carry, or that are gravity weights under dp_hash.
@@ -146,8 +162,13 @@ def render(split: Split, ownership: Ownership, present: Tables | None = None) ->
     else:
         group = Group(group_id, SELECT, _weighted(split), _selection(split))
     if split.recipe == "multipath":
-        return _slotted(split, ownership, group, present or Tables())
+        return _slotted(split, ownership, group, before or {})
     return Rendered((ToGroup(group_id),), None, frozenset({group}), frozenset())
+
+
+def present_owners(present: Tables, ownership: Ownership, index: int) -> dict[int, slots.Owner]:
+    """Owners by slot of the split `index` as it stands in tables: the `before` of its next `render`."""
+    return slots.owners(present, ownership.inner_tables[0]).get(ownership.group_id(index), {})
 
 
 def path_group(split: Split, ownership: Ownership, path: int) -> int:
@@ -155,7 +176,7 @@ def path_group(split: Split, ownership: Ownership, path: int) -> int:
     return ownership.group_id(SPLITS_MAX + split.index * PATHS_MAX + path)
 
 
-def _slotted(split: Split, ownership: Ownership, spread: Group, present: Tables) -> Rendered:
+def _slotted(split: Split, ownership: Ownership, spread: Group, before: Mapping[int, slots.Owner]) -> Rendered:
     """A rule per slot to the group of its path; if the path is dead, on to `spread`, which scores the living ones."""
     by_port, groups = {}, {spread}
     for path, port in enumerate(split.ports):
@@ -165,10 +186,10 @@ def _slotted(split: Split, ownership: Ownership, spread: Group, present: Tables)
         rest = Bucket(1, (ToGroup(spread.group_id),), watch_group=spread.group_id)
         groups.add(Group(by_port[port], FAST_FAILOVER, (_bucket(0, port), rest)))
     table = ownership.inner_tables[0]
-    before = slots.owners(present, table, spread.group_id, split.slot_count)
+    now = slots.rebalanced(slots.repeated(before, split.slot_count), split.ports, split.quotas)
     flows = {
         slots.rule(table, ownership.cookie, spread.group_id, slot, home, by_port[port])
-        for slot, (port, home) in enumerate(slots.rebalanced(before, split.ports, split.quotas))
+        for slot, (port, home) in enumerate(now)
     }
     hashed = Multipath(ALGORITHM, split.seed & 0xFFFF, split.slot_count, slots.SLOT)
     return Rendered((hashed, SetField(slots.SPLIT, spread.group_id)), table, frozenset(groups), frozenset(flows))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.deploy.openflow.tables import Tables
+from anabranch.deploy.targets import state_file
 from anabranch.deploy.targets.ovs import change, desired, observe, others, plan_file, predict, restore, verify
 from anabranch.deploy.targets.ovs.desired import Desired
+from anabranch.deploy.targets.ovs.kept import FORM
 from anabranch.deploy.targets.ovs.observe import Observed
 from anabranch.deploy.targets.ovs.options import ExplainGroupOptions, ExplainOptions, ForecastOptions, Options
 from anabranch.deploy.targets.ovs.plan_file import PlanFile
@@ -53,13 +54,13 @@ class OpenVSwitch(Target[PlanFile, Observed, Desired]):
         return predict.explain(plan, options, tuples)
 
     def read(self, plan: str, options: Options) -> PlanFile:
-        """A plan; the bridge is found when it is observed."""
-        del options
-        return plan_file.FORM.read(plan)
+        """A plan, with the file of splits that the command line names."""
+        return plan_file.read_with(plan, options)
 
     def desired(self, plan: PlanFile, observed: Observed) -> Desired:
         """Rules and groups, with notes on what others' rules take first."""
-        aimed = desired.desired(plan, observed.ports, observed.own, observed.datapath_id)
+        splits = state_file.read(plan.state, FORM) if plan.state else {}
+        aimed = desired.desired(plan, observed.ports, observed.own, observed.datapath_id, splits)
         return replace(aimed, warnings=(*aimed.warnings, *others.warnings(aimed, observed)))
 
     def observe(self, plan: PlanFile, options: Options, *, writes: bool) -> AbstractContextManager[Observed]:
@@ -68,8 +69,7 @@ class OpenVSwitch(Target[PlanFile, Observed, Desired]):
 
     def change(self, plan: PlanFile, observed: Observed, desired: Desired | None) -> Change:
         """Modifications of one bundle."""
-        del plan
-        return change.change(observed, Tables() if desired is None else desired.tables)
+        return change.change(plan, observed, None if desired is None else desired.tables)
 
     def scope(self, plan: PlanFile, observed: Observed) -> str:
         """The owner's part of the bridge."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +30,21 @@ class Group:
     @property
     def integers(self) -> list[int]:
         """The weights as whole numbers: as written, or the least in their ratio where one is written as a decimal."""
+        return list(self._integers)
+
+    @cached_property
+    def _integers(self) -> tuple[int, ...]:
         whole = _core.weight_integers(list(self.weights))
         written = [text.strip().isdecimal() for text in self.weights]
         divisor = 1 if all(written) else math.gcd(*whole)
-        return [weight // divisor for weight in whole]
+        return tuple(weight // divisor for weight in whole)
 
-    @property
+    @cached_property
     def asked(self) -> npt.NDArray[np.float64]:
-        """The share that each path should get, the dead none; shape (paths,)."""
-        return self.splitter("random").asked()
+        """The share that each path should get, the dead none; shape (paths,). Nobody may change it."""
+        shares = self.splitter("random").asked()
+        shares.flags.writeable = False
+        return shares
 
     @property
     def degraded(self) -> bool:
@@ -69,6 +76,12 @@ def group(weights: str | Sequence[Weight], fail: Sequence[int] = (), ports: str 
         texts = weights_of(document["weights"], f"{weights}: ")
     else:
         texts = weights_of(weights)
+    return _checked(texts, tuple(fail), ports)
+
+
+# In a fabric many groups have the same weights.
+@lru_cache(maxsize=1 << 12)
+def _checked(texts: tuple[str, ...], fail: tuple[int, ...], ports: str | None) -> Group:
     dead = {Change("fail", str(number)).path(len(texts)) for number in fail}
     up = tuple(path not in dead for path in range(1, len(texts) + 1))
     Splitter("random", texts, up)

@@ -60,6 +60,14 @@ ComparedName = Annotated[
         autocompletion=compared_names,
     ),
 ]
+StateFile = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE",
+        help="For ovs and ebpf: keep the tables in this file, so that a bridge or a datapath without any goes on from "
+        "them, as after a reboot.",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
 

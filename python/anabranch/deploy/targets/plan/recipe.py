@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ class Recipe:
         errors = path_errors([*self.asked, 0.0], [*self.achieved, self.lost])[:-1]
         return [None if np.isnan(error) else float(error) for error in errors]
 
-    @property
+    @cached_property
     def mape_pct(self) -> float:
         """Mean absolute error of the paths in percent (VALO Eq. 1)."""
         return mape([*self.asked, 0.0], [*self.achieved, self.lost])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from threading import Event, Thread
 from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment, Segments
+from rich.style import Style
 from rich.text import Text
 
 from anabranch.deploy.targets.plan.verification import Measured, Verdict, Verified
@@ -98,10 +101,10 @@ def _group(group: Measured, seconds: float, console: Console) -> None:
 
 
 def _lines(lines: list[str], console: Console) -> None:
-    # Written at once: each write to a terminal or pipe costs more than its line.
-    with console:
-        for line in lines:
-            console.print(Text(one_line(line), STYLES.get(line.partition(" ")[0], "")), soft_wrap=True)
+    # Printed at once: there may be tens of thousands, and each print costs more than its line.
+    styles = {sign: Style.parse(style) for sign, style in STYLES.items()}
+    rows = ((Segment(one_line(line), styles.get(line.partition(" ")[0])), Segment.line()) for line in lines)
+    console.print(Segments(chain.from_iterable(rows)), soft_wrap=True, end="")
 
 
 def _warnings(warnings: list[str], console: Console) -> None:

@@ -12,7 +12,7 @@ from anabranch.deploy.targets.plan.group_keys import refuse_error
 from anabranch.deploy.targets.plan.recipe import Recipe
 from anabranch.deploy.targets.table.observe import Observed, Table, TableState
 from anabranch.deploy.targets.table.plan_file import AUTO, TablePlan, WeightedPorts
-from anabranch.deploy.targets.table.recipes import HASH, LABELS, forecast, table
+from anabranch.deploy.targets.table.recipes import HASH, LABELS, first_near, table
 from anabranch.split.splitter import Splitter
 
 
@@ -64,7 +64,7 @@ def _recipe(weights: tuple[str, ...], name: str, error_pct: float) -> Recipe:
     """In a fabric many groups have the same weights."""
     paths = group(weights)
     if name == AUTO:
-        return forecast(paths, bounded=False).recommended(error_pct)
+        return first_near(paths, error_pct)
     return table(paths, *LABELS[name])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import numpy.typing as npt
 
@@ -48,6 +50,16 @@ def forecast(group: Group, bounded: bool) -> Forecast:
     if bounded:
         recipes.sort(key=lambda recipe: recipe.used)
     return Forecast("table", "slot tables: hash % entries", recipes, refused, [])
+
+
+def first_near(group: Group, bound_pct: float) -> Recipe:
+    """The table that `forecast` recommends for a bound; those behind it are not made."""
+    for row in SETTINGS:
+        with suppress(AnabranchError):
+            candidate = table(group, *row)
+            if candidate.mape_pct <= bound_pct:
+                return candidate
+    return forecast(group, bounded=False).recommended(bound_pct)
 
 
 def table(group: Group, technique: str, parameter: str, entries: int, gain: str) -> Recipe:

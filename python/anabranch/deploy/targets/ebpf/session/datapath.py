@@ -13,6 +13,7 @@ from pathlib import Path
 
 from anabranch import _core
 from anabranch.deploy.control.fabric import Network, SwitchFile
+from anabranch.deploy.control.kept_tables import KeptTables
 from anabranch.deploy.control.kernel_namespace import OWN
 from anabranch.deploy.control.namespace_session import NamespaceSession
 from anabranch.deploy.control.policy import PlannedGroup
@@ -23,11 +24,12 @@ from anabranch.deploy.netlink.nexthop import Device
 from anabranch.deploy.targets.ebpf import switch as datapath
 from anabranch.deploy.targets.ebpf.desired import unforwarded
 from anabranch.deploy.targets.ebpf.folder import own_folder, require_file_system
+from anabranch.deploy.targets.ebpf.forwarding_watch import ForwardingWatch
 from anabranch.deploy.targets.ebpf.plan_file import ROUTE
 from anabranch.deploy.targets.ebpf.session.groups import Groups, group_names, routed, without
-from anabranch.deploy.targets.ebpf.session.kept_tables import KeptTables
 from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
 from anabranch.deploy.targets.ebpf.session.neighbours import Neighbours
+from anabranch.deploy.targets.ebpf.state_form import FORM
 from anabranch.deploy.targets.ebpf.unrouted import without_route
 from anabranch.files.errors import AnabranchError
 
@@ -83,8 +85,8 @@ class DatapathSession(NamespaceSession[Groups]):
         """Since they came, by group and interface."""
         self._sizes: dict[str, dict[int, int]] = {}
         """The same over the last measured interval."""
-        self._tables = KeptTables(self.keys.state)
-        self._unrouted: tuple[str, ...] = ()
+        self._tables = KeptTables(self.keys.state, FORM)
+        self._unrouted = ForwardingWatch()
         """Prefixes that are routed, and that the kernel has no route to."""
         self._compared: tuple[tuple[object, ...], GroupsChange | None] | None = None
         """The states that were compared last, and the change between them."""
@@ -149,6 +151,8 @@ class DatapathSession(NamespaceSession[Groups]):
                     self._wake.clear()
                     await self._look_at_neighbours()
                     await self._reconcile()
+                    if self._unrouted.is_due:
+                        await self._report_unrouted(self._observed or ())
                     if await self._rest():
                         await self._audit()
         finally:
@@ -156,7 +160,7 @@ class DatapathSession(NamespaceSession[Groups]):
 
     @contextmanager
     def _heeding_neighbours(self) -> Iterator[None]:
-        """Wakes when the kernel announces news of a neighbour that is routed to."""
+        """Wakes when the kernel announces news of a neighbour that is routed to, or when it is time to judge routes."""
         neighbours = self._neighbours
         if neighbours is None:
             yield
@@ -166,12 +170,19 @@ class DatapathSession(NamespaceSession[Groups]):
             if neighbours.announcements.read():
                 self._wake.set()
 
+        def heard_of_routes() -> None:
+            if neighbours.forwarding.read() and self._unrouted.wait_s is None:
+                self._unrouted.heard()
+                loop.call_later(self._unrouted.wait_s or 0, self._wake.set)
+
         loop = asyncio.get_running_loop()
         loop.add_reader(neighbours.announcements.fileno(), heard)
+        loop.add_reader(neighbours.forwarding.fileno(), heard_of_routes)
         try:
             yield
         finally:
             loop.remove_reader(neighbours.announcements.fileno())
+            loop.remove_reader(neighbours.forwarding.fileno())
 
     async def _look_at_neighbours(self) -> None:
         """Has links follow what the kernel knows of their gateways; a dry run sends nothing."""
@@ -240,8 +251,7 @@ class DatapathSession(NamespaceSession[Groups]):
         if self.commits:
             await self.call(self._tables.read)
         observed, self._attached = await self.call(self._look)
-        if self.commits and self._datapath is not None and observed:
-            await self.call(self._tables.keep, self._datapath)
+        await self._keep()
         self._connected(observed, groups=len(observed))
         self.describe()
         self._wake.set()
@@ -287,6 +297,7 @@ class DatapathSession(NamespaceSession[Groups]):
         self._refused = None
         if off:
             self._drifted(off)
+        await self._keep()
 
     async def _reconcile(self) -> None:
         """Puts what is wanted until it is there."""
@@ -303,6 +314,7 @@ class DatapathSession(NamespaceSession[Groups]):
                 self._observed, self._attached = await self.call(self._look)
                 return
             self._committed(len(difference), begun_s, since_s)
+            await self._keep()
             await self._report_unrouted(desired)
             left = self.change()
             if left and self.desired() == desired and self._ports == ports:
@@ -315,23 +327,27 @@ class DatapathSession(NamespaceSession[Groups]):
         if opened is not None and datapath.has_room(opened, self.keys.scheme, desired):
             opened.put(list(desired), tables=self._tables.by_group)
             if ports == self._attached:
-                self._tables.keep(opened)
                 return tuple(opened.observed()), ports
         with inside(self.keys.namespace or OWN):
             self._datapath = opened = datapath.stand(
                 self._pinned_at(), self.keys.scheme, desired, ports, self._tables.by_group
             )
-        self._tables.keep(opened)
         return tuple(opened.observed()), datapath.ports_of(opened)
+
+    async def _keep(self) -> None:
+        """Has the file keep the tables that the kernel has."""
+        if self.commits and self._datapath is not None:
+            await self._keeping(self.call(self._tables.keep, self._datapath.tables))
 
     async def _report_unrouted(self, desired: Groups) -> None:
         """Reports prefixes that are routed, and that the kernel has no route to: it forwards none of their packets."""
+        self._unrouted.begin()
         prefixes = [ip_network(prefix) for group in desired if group.output == ROUTE for prefix in group.prefixes]
-        missing = tuple(map(str, await self.call(self._without_route, prefixes) if prefixes else ()))
-        if missing != self._unrouted:
-            self._unrouted = missing
-            if missing:
-                self.events.report("unrouted", self.name, prefixes=", ".join(missing))
+        missing = map(str, await self.call(self._without_route, prefixes) if prefixes else ())
+        lost, gained = self._unrouted.judged(missing)
+        for kind, some in (("unrouted", lost), ("routed-again", gained)):
+            if some:
+                self.events.report(kind, self.name, prefixes=", ".join(some))
 
     def _without_route(self, prefixes: list[Network]) -> list[Network]:
         with inside(self.keys.namespace or OWN):

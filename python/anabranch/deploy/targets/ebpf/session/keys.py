@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from anabranch import _core
-from anabranch.deploy.control import gateway_keys
+from anabranch.deploy.control import gateway_keys, state_key
 from anabranch.deploy.control.gateway_keys import Gateways
 from anabranch.deploy.control.namespace_session import take_namespace
 from anabranch.deploy.targets.ebpf.switch import FORBIDDEN
@@ -50,9 +50,5 @@ def read(settings: Settings, switch: str) -> DatapathKeys:
     default = '`flowlet`: `"500 us"`, `flow_cycle`: `"100 ms"`'
     pause_s = settings.duration_s("pause", PAUSE_S.get(scheme, 0.0), 0.0, 3600, meaning, otherwise=default)
     namespace, gateways = take_namespace(settings), gateway_keys.take(settings)
-    meaning = (
-        "File that keeps its tables after each change, for a datapath that is made anew, as after a reboot. A relative "
-        "path is of the directory that the controller is started in."
-    )
-    state = settings.text("state", "", meaning, otherwise="none")
+    state = state_key.take(settings)
     return DatapathKeys(scheme, round(1e9 * pause_s), namespace, gateways=gateways, state=state)

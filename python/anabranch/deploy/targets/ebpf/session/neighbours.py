@@ -35,6 +35,7 @@ class Neighbours:
         self._watch = GatewayWatch(one for ways in hops.values() for one in ways.values())
         self._connection = stack.enter_context(Connection())
         self.announcements = stack.enter_context(Announcements(None, self._watch.addresses))
+        self.forwarding = stack.enter_context(Announcements(None, frozenset(), forwarding=True))
         self._retry = Retry()
 
     def look(self, devices: Mapping[str, Device], asks: bool) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from anabranch.deploy.control import gateway_keys
+from anabranch.deploy.control import gateway_keys, state_key
 from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.kernel_namespace import NamespaceSessions, by_namespace
 from anabranch.deploy.control.namespace_session import needs_of
@@ -16,7 +14,6 @@ from anabranch.deploy.targets.ebpf.session import keys as session_keys
 from anabranch.deploy.targets.ebpf.session.datapath import DatapathSession
 from anabranch.deploy.targets.ebpf.session.groups import Groups, GroupsForwarding
 from anabranch.deploy.targets.ebpf.session.keys import DatapathKeys
-from anabranch.files.errors import AnabranchError
 from anabranch.files.settings import Settings
 
 TARGET = "ebpf"
@@ -38,15 +35,9 @@ class Datapath(SwitchKind[Groups]):
 
     def check(self, fabric: FabricFile) -> None:
         """Every link of a switch that routes has its gateways, and each switch has a file for its tables of its own."""
-        owners: dict[str, str] = {}
         for switch in fabric.switches_of(self.target):
             if switch.keys.gateways:
                 gateway_keys.check(fabric, switch, switch.keys.gateways)
-            if switch.keys.state:
-                other = owners.setdefault(switch.keys.state, switch.name)
-                if other != switch.name:
-                    problem = f"{other} has it; each has its own"
-                    raise AnabranchError(f"{fabric.file}: switch.{switch.name}.state: {switch.keys.state}: {problem}")
 
     def forwarding(self, fabric: FabricFile) -> GroupsForwarding:
         """A group for each leaf and each host."""
@@ -55,8 +46,7 @@ class Datapath(SwitchKind[Groups]):
 
     def needs(self, fabric: FabricFile) -> Needs:
         """Rights to change a kernel's datapaths, and to enter its namespace; the folders of files that keep tables."""
-        files = [switch.keys.state for switch in fabric.switches_of(TARGET) if switch.keys.state]
-        return NEEDS | needs_of(fabric, TARGET) | Needs(writes=frozenset(str(Path(file).parent) for file in files))
+        return NEEDS | needs_of(fabric, TARGET) | state_key.needs(fabric, TARGET)
 
     def attend(self, surroundings: Surroundings) -> NamespaceSessions:
         """Datapaths in each of their namespaces."""

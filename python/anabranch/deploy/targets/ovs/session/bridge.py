@@ -19,6 +19,7 @@ from anabranch.deploy.openflow.tables import Tables
 from anabranch.deploy.targets.ovs.change import TablesChange
 from anabranch.deploy.targets.ovs.ownership import COOKIE_MASK, Ownership
 from anabranch.deploy.targets.ovs.session.candidacy import NOT_PRIMARY, Candidacy, Election
+from anabranch.deploy.targets.ovs.session.kept_splits import KeptSplits
 from anabranch.deploy.targets.ovs.session.keys import BridgeKeys
 from anabranch.deploy.targets.ovs.session.rules import LISTENING_COOKIE
 from anabranch.deploy.targets.ovs.shares import Shares
@@ -49,6 +50,7 @@ class BridgeSession(Session[Tables]):
         self._takes_over = False
         """Whether it has become the primary and not read the tables since."""
         self._connection: Connection | None = None
+        self._kept = KeptSplits(switch, surroundings, self._ownership)
 
     @property
     def role(self) -> str:
@@ -56,6 +58,11 @@ class BridgeSession(Session[Tables]):
         if self._candidacy is None:
             return ""
         return PRIMARY if self._candidacy.leads else SECONDARY
+
+    @property
+    def history(self) -> Tables | None:
+        """Its tables, with the slots that the file has and the bridge has lost."""
+        return None if self._observed is None else self._kept.history(self._observed)
 
     def desired(self) -> Tables | None:
         """The tables of the plan."""
@@ -147,6 +154,7 @@ class BridgeSession(Session[Tables]):
         """Reads all there is to know of the switch."""
         if self._candidacy is not None:
             await self._candidacy.begin(connection)
+        await asyncio.to_thread(self._kept.read)
         missed: list[tuple[Port, str]] = []
         self._missed = missed
         connection.on_port_status = self._port_status
@@ -196,6 +204,7 @@ class BridgeSession(Session[Tables]):
                 self._takes_over = False
                 self._observed, self._refused, read = await self._read(connection), None, True
             await self._reconcile(connection, read)
+            await self._keep()
             self._listen(connection)
             read = await self._rest() and await self._audit(connection)
 
@@ -261,6 +270,7 @@ class BridgeSession(Session[Tables]):
                 continue
             self._observed = desired
             self._committed(len(difference), begun_s, since_s)
+            await self._keep()
             if read:
                 # Some switches confirm a change and do not keep it; reading again shows that.
                 self._observed = await self._read(connection)
@@ -269,6 +279,11 @@ class BridgeSession(Session[Tables]):
                     self._refuse(desired, f"{left} changes were confirmed and are not in its tables")
                     return
                 read = again = self._observed != desired
+
+    async def _keep(self) -> None:
+        """Has the file keep what the bridge holds."""
+        if self._observed is not None and self.commits:
+            await self._keeping(asyncio.to_thread(self._kept.keep, self._observed))
 
     async def _measure(self, connection: Connection) -> None:
         """Reads counters, each switch at moments of its own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anabranch.deploy.control import state_key
 from anabranch.deploy.control.address import take_address
 from anabranch.deploy.control.fabric import FabricFile, SwitchFile
 from anabranch.files.errors import AnabranchError
@@ -21,6 +22,8 @@ class BridgeKeys:
     ovsdb: str
     """The same of its database; empty if there is none to ask."""
     datapath_id: int | None
+    state: str = ""
+    """File that keeps its splits; empty for none."""
 
 
 def read(settings: Settings) -> BridgeKeys:
@@ -43,6 +46,7 @@ def read(settings: Settings) -> BridgeKeys:
             "Datapath id; required if the switch connects to us, checked in any case.",
             otherwise="none",
         ),
+        state=state_key.take(settings),
     )
 
 

@@ -11,7 +11,7 @@ from anabranch.deploy.control.forwarding import Forwarding, OwnHost, Towards
 from anabranch.deploy.openflow.action import CONTROLLER, Output
 from anabranch.deploy.openflow.match import ARP, IPV4, IPV6, Match
 from anabranch.deploy.openflow.tables import Flow, Group, Meter, Tables
-from anabranch.deploy.targets.ovs import split
+from anabranch.deploy.targets.ovs import slots, split
 from anabranch.deploy.targets.ovs.ownership import Ownership
 from anabranch.deploy.targets.ovs.recipes import WEIGHT_MAX
 from anabranch.deploy.targets.ovs.split import Rendered, Split, render
@@ -72,6 +72,8 @@ class RulesForwarding(Forwarding[Tables]):
         self._ownership, self._recipe = ownership, recipe
         self._matches: dict[int, list[tuple[int, Match]]] = {}
         """Priorities and matches of the packets for each leaf, which never change."""
+        self._read: tuple[Tables, dict[int, dict[int, slots.Owner]]] = Tables(), {}
+        """The tables that were read last, with the owners of their slots: all leaves of a switch ask for the same."""
 
     def towards(self, paths: Towards, present: Tables | None) -> Tables:
         """A weighted group, and rules of the leaf's networks that lead to it."""
@@ -84,7 +86,7 @@ class RulesForwarding(Forwarding[Tables]):
                 recipe=self._recipe,
                 seed=seed_of(paths.switch.name),
             )
-            rendered = render(one, self._ownership, present)
+            rendered = render(one, self._ownership, self._owners(paths, present))
         if paths.index not in self._matches:
             self._matches[paths.index] = [
                 (PRIORITY + network.prefixlen, match) for network in paths.networks for match in matches(network)
@@ -95,6 +97,16 @@ class RulesForwarding(Forwarding[Tables]):
             for priority, match in self._matches[paths.index]
         )
         return Tables(rendered.flows | rules, rendered.groups)
+
+    def _owners(self, paths: Towards, present: Tables | None) -> dict[int, slots.Owner]:
+        """Owners by slot of a leaf's group, slots at home where ports have come; none where the recipe has no slots."""
+        if present is None or self._recipe != "multipath":
+            return {}
+        if self._read[0] is not present:
+            self._read = present, slots.owners(present, self._ownership.inner_tables[0])
+        owners = self._read[1].get(self._ownership.group_id(paths.index), {})
+        numbers = [number for number, _ in paths.paths]
+        return slots.at_home(owners, dict(zip(paths.interfaces, numbers, strict=True)))
 
     def hosts(self, switch: SwitchFile, hosts: Sequence[OwnHost]) -> Tables:
         """A rule for each address."""

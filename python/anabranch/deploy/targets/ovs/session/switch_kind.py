@@ -7,6 +7,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any
 
+from anabranch.deploy.control import state_key
 from anabranch.deploy.control.backoff import Backoff
 from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.session import Surroundings
@@ -163,7 +164,7 @@ class Bridge(SwitchKind[Tables]):
         """Sockets of this machine's Open vSwitch, which are root's, or connections over the network."""
         keys = [one.keys for one in fabric.switches_of(TARGET)]
         is_near = any(address.startswith("unix:") for one in keys for address in (one.openflow, one.ovsdb))
-        return INTERNET | Needs(after=UNITS, as_root=is_near)
+        return INTERNET | Needs(after=UNITS, as_root=is_near) | state_key.needs(fabric, TARGET)
 
     def attend(self, surroundings: Surroundings) -> BridgeSessions:
         """Connections over OpenFlow, and to databases."""
