@@ -13,6 +13,7 @@ mod multipath;
 mod opening;
 mod queue_pairs;
 mod remote;
+mod replay;
 mod starts;
 mod streams;
 mod wakes;
@@ -38,6 +39,8 @@ use multipath::Multipaths;
 use queue_pairs::Striped;
 pub(crate) use remote::Closing;
 use remote::Remote;
+pub(crate) use replay::Phase;
+use replay::Replaying;
 use std::collections::HashMap;
 use streams::Streams;
 use work::Works;
@@ -67,6 +70,8 @@ pub(crate) struct Hosts<'a> {
     awaited_jobs: AwaitedJobs,
     /// Graphs whose messages are flows.
     works: Works,
+    /// Messages of graphs that repeat, if they are replayed.
+    replaying: Option<Box<Replaying>>,
     foreseen: Foreseen,
     pub(crate) begun: u64,
     pub(crate) finished: u64,
@@ -130,6 +135,10 @@ impl<'a> Hosts<'a> {
             messages: Messages::default(),
             refused: Refused::default(),
             works: Works::new(&settings.works, flows),
+            replaying: settings.replay.map(|replay| {
+                let leaves = (0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect();
+                Box::new(Replaying::new(replay, leaves))
+            }),
             watched: observe.window_flows.iter().map(|&flow| (flow, None)).collect(),
             windows: Vec::new(),
             past: HashMap::new(),
@@ -150,6 +159,7 @@ impl<'a> Hosts<'a> {
             Timer::Sender(_, name) => self.wake_sender(name, network),
             Timer::Receiver(_, name) => self.wake_receiver(name, network),
             Timer::Work(number) => self.work_due(number, network),
+            Timer::Replay(flow) => return self.replay(flow, network),
             Timer::Pacer(host) => self.grant(host, network),
             Timer::SwitchBalancer(..) | Timer::HostBalancer(..) | Timer::Pause(..) => {}
         }

@@ -31,6 +31,8 @@ pub fn one_thread<C>(
         |transport: &Transport| matches!(transport, Transport::Tcp(_)) && !transport.keeps_connections();
     if fabric.switches().is_some() {
         Some("ports with classes of traffic")
+    } else if settings.replay.is_some() {
+        Some("replay of messages")
     } else if !settings.works.is_empty() {
         Some("workload graphs")
     } else if !settings.transports.iter().all(plain) {
