@@ -182,6 +182,9 @@ class Run:
     @property
     def one_thread(self) -> str | None:
         """What kept it on one of several threads that were asked for."""
+    @property
+    def replay(self) -> dict[str, Any] | None:
+        """Messages that were replayed and carried, and by how much replay was off; None without `[replay]`."""
     def write_captures(self, folder: str) -> list[str]: ...
 
 EndsRow: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64], npt.NDArray[np.bool_]]

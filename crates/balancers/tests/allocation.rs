@@ -75,6 +75,7 @@ fn cost(size_bytes: u64, subflows: Option<u8>) -> (u64, u64) {
             Some(subflows) => Transport::Mptcp(Mptcp { tcp, subflows, ..Mptcp::plain() }),
         }],
         works: Vec::new(),
+        replay: None,
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -17,7 +17,7 @@ use anabranch_record::{
     request_columns, step_columns, tables_beside_flows, totals, window_columns, write_captures,
 };
 use anabranch_scenario::{Files, MODEL_VERSION, Resolved, Scenario as Written, tier_name};
-use anabranch_sim::{CapturedPacket, Framing, Outcome, Totals, Window};
+use anabranch_sim::{CapturedPacket, Framing, Outcome, ReplayRecord, ReplaySample, Totals, Window};
 use anabranch_traffic::workload::PlacedWork;
 use anabranch_traffic::{DrawnFlows, Flow, Start, TierLoad};
 use numpy::IntoPyArray;
@@ -345,6 +345,9 @@ pub(crate) struct Run {
     threads: u32,
     #[pyo3(get)]
     one_thread: Option<String>,
+    /// What replay did, if the scenario has it.
+    #[pyo3(get)]
+    replay: Option<Py<PyDict>>,
     resolved: Arc<Resolved>,
     captures: Vec<CapturedPacket>,
 }
@@ -395,7 +398,7 @@ impl Run {
         let tables = py.detach(|| tables_beside_flows(resolved.fabric(), settings, &drawn, &outcome));
         let [ports, queues, windows, events, steps, critical, requests] =
             tables.map(|(_, columns)| dictionary(py, columns));
-        let Outcome { flows: records, captures, counts, totals, .. } = outcome;
+        let Outcome { flows: records, captures, counts, totals, replay, .. } = outcome;
         let records = file.map_or_else(|| Records::InMemory(Arc::new(records)), Records::InFile);
         Ok(Self {
             drawn,
@@ -411,6 +414,7 @@ impl Run {
             counts,
             threads: 1,
             one_thread: None,
+            replay: replay.map(|replay| replayed(py, &replay)).transpose()?,
             resolved: Arc::clone(resolved),
             captures,
         })
@@ -443,6 +447,20 @@ fn sums(py: Python<'_>, ended: &Totals) -> PyResult<Py<PyDict>> {
         sums.set_item(name, value)?;
     }
     Ok(sums.unbind())
+}
+
+fn replayed(py: Python<'_>, record: &ReplayRecord) -> PyResult<Py<PyDict>> {
+    let sample = record.sample();
+    let errors: Vec<f64> = record.samples.iter().filter_map(ReplaySample::error).collect();
+    let replay = PyDict::new(py);
+    replay.set_item("replayed", record.replayed)?;
+    replay.set_item("carried", record.carried)?;
+    replay.set_item("forgotten", record.forgotten)?;
+    replay.set_item("compared", sample.observed_ps.len())?;
+    replay.set_item("mean_error", sample.error())?;
+    replay.set_item("mean_errors", errors)?;
+    replay.set_item("p99_error", sample.p99_error())?;
+    Ok(replay.unbind())
 }
 
 /// Name, type and meaning of the columns of every table, which do not depend on its content.

@@ -103,6 +103,7 @@ impl Scenario {
             routing_delay_ps: self.routing.delay_ps,
             switch_hashes,
             end_ps: self.end_ps.unwrap_or(0),
+            replay: self.replay,
             observe: Observe { measure: self.measure.window(), ..observe(&directory, &self.record)? },
         };
         Ok(Resolved { scenario: self, fabric, settings, workloads, file_warnings: warnings })

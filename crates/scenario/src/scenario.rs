@@ -8,12 +8,14 @@ use crate::section::record::Record;
 use crate::section::routing::Routing;
 use crate::section::switch::SwitchSetting;
 use crate::section::traffic::Traffic;
-use crate::section::{change, fabric, framing, host, measure, record, routing, stop, traffic, transport};
+use crate::section::{
+    change, fabric, framing, host, measure, record, replay, routing, stop, traffic, transport,
+};
 use anabranch_form::Origin;
 use anabranch_form::unit::{Text, Whole};
 use anabranch_form::{Form, FormError, Position, Reader, Writer, document};
-use anabranch_sim::Framing;
 use anabranch_sim::transport::Transport;
+use anabranch_sim::{Framing, Replay};
 use std::path::Path;
 
 /// A scenario as written, with every default, links and ports still by name.
@@ -39,6 +41,8 @@ pub struct Scenario {
     pub traffic: Vec<Traffic>,
     /// Bytes around a payload.
     pub framing: Framing,
+    /// When messages of graphs are replayed, if they are.
+    pub replay: Option<Replay>,
     /// Records to write.
     pub record: Record,
     /// Window of the flows that count.
@@ -108,6 +112,7 @@ impl Scenario {
             host: HostSetting::default(),
             traffic: Vec::new(),
             framing: Framing::ETHERNET,
+            replay: None,
             record: Record::default(),
             measure: Measure::default(),
             driven: false,
@@ -181,6 +186,14 @@ impl Scenario {
             stop::visit(form, &mut self.end_ps, traffic_end_ps);
             form.origin(&mut self.stop_origin);
         });
+        form.optional_table(
+            "replay",
+            &mut self.replay,
+            "Messages of graphs that repeat are not simulated packet by packet any more: each takes as long as one like it \
+             did. A table without keys has all defaults; without the table all packets are simulated.",
+            || replay::DEFAULT,
+            replay::visit,
+        );
         form.table("record", "What is written down on the way, beside the table of flows.", |form| {
             record::visit(form, &mut self.record);
         });

@@ -1,5 +1,6 @@
 //! Record of a flow, whose numbers stand here once: file, table, frame and reference page are made of this list.
 
+use crate::Framing;
 use crate::transport::{ReceiverCounters, SenderCounters};
 
 /// Fate of a packet that a host sent.
@@ -97,6 +98,9 @@ flow_record! {
     marked_packets: u64,
     /// Distinct paths its segments took.
     paths: u32,
+    /// Whether it was replayed: 1 if it took as long as another message of its stream did, and no packet of it was sent, so
+    /// that its other counts are those of that one.
+    replayed: u32,
 }
 
 const _: () = assert!(size_of::<FlowRecord>() == 128);
@@ -126,6 +130,21 @@ impl FlowRecord {
         self.dropped_packets += other.dropped_packets;
         self.lost_bytes += other.lost_bytes;
         self.lost_packets += other.lost_packets;
+    }
+
+    /// Takes over the counts of a message of the same size that was carried; of one that lost nothing if there is none.
+    pub(crate) fn repeat(&mut self, counters: Option<Self>, bytes: u64, framing: Framing) {
+        let packets = bytes.div_ceil(u64::from(framing.payload_bytes_max)).max(1);
+        let whole = Self {
+            sent_bytes: bytes,
+            sent_packets: packets,
+            delivered_bytes: bytes,
+            delivered_packets: packets,
+            received_bytes: bytes,
+            ..Self::default()
+        };
+        let (start_ps, fct_ps) = (self.start_ps, self.fct_ps);
+        *self = Self { start_ps, fct_ps, replayed: 1, ..counters.unwrap_or(whole) };
     }
 
     /// Segments of which it is not known yet what becomes.

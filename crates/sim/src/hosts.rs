@@ -16,6 +16,7 @@ mod names;
 mod opening;
 mod queue_pairs;
 mod remote;
+mod replay;
 mod starts;
 mod streams;
 mod wakes;
@@ -42,6 +43,8 @@ use multipath::Multipaths;
 use queue_pairs::Striped;
 use remote::Remote;
 pub(crate) use remote::RemoteOutcome;
+pub(crate) use replay::Phase;
+use replay::Replaying;
 use std::collections::HashMap;
 use streams::Streams;
 use work::Works;
@@ -71,6 +74,8 @@ pub(crate) struct Hosts<'a> {
     awaited_jobs: AwaitedJobs,
     /// Graphs whose messages are flows.
     works: Works,
+    /// Messages of graphs that repeat, if they are replayed.
+    replaying: Option<Box<Replaying>>,
     foreseen: Foreseen,
     pub(crate) begun: u64,
     pub(crate) finished: u64,
@@ -134,6 +139,10 @@ impl<'a> Hosts<'a> {
             messages: Messages::default(),
             refused: Refused::default(),
             works: Works::new(&settings.works, flows),
+            replaying: settings.replay.map(|replay| {
+                let leaves = (0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect();
+                Box::new(Replaying::new(replay, leaves))
+            }),
             watched: observe.window_flows.iter().map(|&flow| (flow, None)).collect(),
             windows: Vec::new(),
             past: HashMap::new(),
@@ -154,6 +163,7 @@ impl<'a> Hosts<'a> {
             Timer::Sender(_, name) => self.wake_sender(name, network),
             Timer::Receiver(_, name) => self.wake_receiver(name, network),
             Timer::Work(number) => self.work_due(number, network),
+            Timer::Replay(flow) => return self.replay(flow, network),
             Timer::Pacer(host) => self.grant(host, network),
             Timer::SwitchBalancer(..) | Timer::HostBalancer(..) | Timer::Pause(..) => {}
         }

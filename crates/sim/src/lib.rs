@@ -35,6 +35,7 @@ mod pinning;
 mod port;
 mod progress;
 mod queue;
+mod replay;
 mod settings;
 mod simulation;
 mod slab;
@@ -65,6 +66,7 @@ pub use outcome::{
 pub use packet::{Arrivals, Class, Kind, Packet, SackBlock, marks};
 pub use partition::{Partition, PartitionedHosts, PartitionedSwitches};
 pub use progress::Progress;
+pub use replay::{Replay, ReplayRecord, ReplaySample};
 pub use settings::{Observe, Settings, Window};
 pub use simulation::{Simulation, salt, simulate_in_parts};
 pub use slab::PacketId;

@@ -191,6 +191,8 @@ pub struct Outcome {
     pub events: Vec<PacketEvent>,
     /// Counters of the load balancer, each with its meaning.
     pub counts: Vec<(&'static str, u64)>,
+    /// What replay did, if the settings have it.
+    pub replay: Option<crate::ReplayRecord>,
     /// Sums.
     pub totals: Totals,
 }

@@ -1,7 +1,7 @@
 //! Settings of a simulation, besides its fabric and its flows.
 
 use crate::transport::Transport;
-use crate::{Framing, Nic, SwitchHash};
+use crate::{Framing, Nic, Replay, SwitchHash};
 use anabranch_fabric::Change;
 use anabranch_traffic::PlacedWork;
 
@@ -28,6 +28,8 @@ pub struct Settings<B> {
     pub switch_hashes: Vec<Option<SwitchHash>>,
     /// End of the simulation, in picoseconds, if flows have not ended it before.
     pub end_ps: u64,
+    /// When messages of graphs are replayed; none is if this is `None`.
+    pub replay: Option<Replay>,
     /// Records to write during the run.
     pub observe: Observe,
 }

@@ -5,6 +5,7 @@ mod driven;
 mod foresight;
 mod merge;
 mod parts;
+mod replay;
 mod sums;
 
 pub use parts::simulate_in_parts;
@@ -26,6 +27,7 @@ use anabranch_plan::Weighing;
 use anabranch_split::picks::mix;
 use anabranch_traffic::FlowSource;
 use parts::Part;
+use replay::Carriage;
 use std::sync::atomic::Ordering;
 
 /// Events between two looks at [`Progress`].
@@ -65,6 +67,8 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     /// Number of port records that stand in [`Progress`], or stood there until somebody took them.
     ports_reported: usize,
     queue_samples: Vec<QueueSample>,
+    /// What ports do while messages are carried, where some are replayed.
+    carriage: Option<Box<Carriage>>,
     /// The part of the fabric that this simulates, if it is not the whole.
     part: Option<Box<Part>>,
 }
@@ -133,6 +137,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             port_records: Vec::new(),
             ports_reported: 0,
             queue_samples: Vec::new(),
+            carriage: settings.replay.map(|_| Box::default()),
             part: None,
         })
     }
@@ -296,6 +301,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
     #[cold]
     fn attend(&mut self, source: usize) {
         self.hosts.attend(&mut self.network);
+        self.follow_phases();
         if self.crowded && source >= source::PORTS {
             self.foresee_packets(source - source::PORTS);
         }
@@ -308,8 +314,12 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
 
     fn control(&mut self, control: Control) -> Result<(), SimulationError> {
         match control {
-            Control::Change(what) => self.change(what)?,
+            Control::Change(what) => {
+                self.hosts.forget_streams(&mut self.network);
+                self.change(what)?;
+            }
             Control::Reroute(learned) => {
+                self.hosts.forget_streams(&mut self.network);
                 for what in learned {
                     self.believed.apply(what);
                 }
@@ -337,28 +347,42 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
     fn end_interval(&mut self) {
         let now_ps = self.network.now_ps;
         let in_fabric = (self.network.sent, self.network.packets.len() as u64);
-        if self.silence.goes_on(self.part.as_ref().map_or(in_fabric, |part| part.whole)) {
+        // What is replayed is no silence, though no packet of it is sent.
+        if self.carriage.is_none()
+            && self.silence.goes_on(self.part.as_ref().map_or(in_fabric, |part| part.whole))
+        {
             self.silence.until_ps = now_ps;
             return;
         }
         self.end_silence();
-        self.network.complete_all();
         let first = self.port_records.len();
+        let records = self.take_interval();
         if first == 0 {
             // The only interval of many runs, and a large one on large fabrics.
-            self.port_records.reserve_exact(self.network.ports.len());
+            self.port_records = records;
+        } else {
+            self.port_records.extend(records);
         }
+        self.count_replayed(first);
+        self.interval_start_ps = now_ps;
+    }
+
+    /// What ports counted since the interval's start, or since the last call.
+    fn take_interval(&mut self) -> Vec<PortRecord> {
+        let now_ps = self.network.now_ps;
+        self.network.complete_all();
+        let mut records = Vec::with_capacity(self.network.ports.len());
         for (index, port) in (0..).zip(&mut self.network.ports) {
-            self.port_records.push(port.end_interval(index, self.interval_start_ps, now_ps));
+            records.push(port.end_interval(index, self.interval_start_ps, now_ps));
         }
         if let Some(cards) = &mut self.network.cards {
             for (host, &port) in (0..).zip(self.hosts.port_of()) {
-                self.port_records[first + port as usize].backlog_byte_ps += cards.end_interval(host, now_ps);
+                records[port as usize].backlog_byte_ps += cards.end_interval(host, now_ps);
                 self.network.ports[port as usize].note_waiting(now_ps, cards.waiting_bytes(host));
             }
         }
-        self.network.end_classed_interval(&mut self.port_records[first..]);
-        self.interval_start_ps = now_ps;
+        self.network.end_classed_interval(&mut records);
+        records
     }
 
     /// Writes down one interval for the silence before the present interval, if there was one.
@@ -429,6 +453,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         let (captures, events) =
             recorder.map_or_else(Default::default, |recorder| (recorder.captures, recorder.events));
         let works = self.hosts.work_records();
+        let replay = self.hosts.replay_record();
         let (flows, windows) = self.hosts.into_records()?;
         Ok(Outcome {
             works,
@@ -439,6 +464,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             ports: self.port_records,
             queues: self.queue_samples,
             windows,
+            replay,
             totals,
         })
     }

@@ -36,6 +36,8 @@ pub fn one_thread<C>(
         Some("pauses that may wait for each other in a circle")
     } else if let Some(reason) = settings.transports.iter().find_map(of_transport) {
         Some(reason)
+    } else if settings.replay.is_some() {
+        Some("messages that are replayed")
     } else if !settings.switch_hashes.is_empty() {
         Some("switches that hash header fields")
     } else if !observe.capture_ports.is_empty() || !observe.window_flows.is_empty() || observe.events_max > 0

@@ -19,6 +19,8 @@ pub(crate) enum Timer {
     HostBalancer(u32, u32),
     /// A workload graph: the number of a node's time, or of a graph's beginning.
     Work(u32),
+    /// A message that replay took over: the number of its flow.
+    Replay(u32),
     /// The pause of a port's other end, in one class: the port and the class.
     Pause(u32, u32),
     /// The pacer of a host's grants of credit.
@@ -54,6 +56,7 @@ impl Timer {
             Self::SwitchBalancer(switch, token) => (3, switch, token),
             Self::HostBalancer(host, token) => (4, host, token),
             Self::Work(number) => (5, 0, number),
+            Self::Replay(flow) => (5, 1, flow),
             Self::Pause(port, class) => (6, port, class),
             Self::Pacer(host) => (7, 0, host),
         };
@@ -70,7 +73,8 @@ impl Timer {
             2 => Self::Receiver(node, rest),
             3 => Self::SwitchBalancer(node, rest),
             4 => Self::HostBalancer(node, rest),
-            5 => Self::Work(rest),
+            5 if node == 0 => Self::Work(rest),
+            5 => Self::Replay(rest),
             6 => Self::Pause(node, rest),
             _ => Self::Pacer(rest),
         }
@@ -254,7 +258,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn timer() -> impl Strategy<Value = Timer> {
-        (0..8, 0u32..1 << 29, any::<u32>()).prop_map(|(kind, node, rest)| match kind {
+        (0..9, 0u32..1 << 29, any::<u32>()).prop_map(|(kind, node, rest)| match kind {
             0 => Timer::Start(rest),
             1 => Timer::of_sender(node, rest),
             2 => Timer::of_receiver(node, rest),
@@ -262,6 +266,7 @@ mod tests {
             4 => Timer::HostBalancer(node, rest),
             5 => Timer::Work(rest),
             6 => Timer::Pause(node, rest),
+            7 => Timer::Replay(rest),
             _ => Timer::Pacer(rest),
         })
     }

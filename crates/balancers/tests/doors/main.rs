@@ -59,6 +59,7 @@ fn one_slow_link(fabric: &Fabric, balancing: Balancing) -> Settings {
         balancing,
         transports: vec![Transport::Tcp(Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }))],
         works: Vec::new(),
+        replay: None,
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: vec![slow(link), slow(fabric.ports()[link as usize].reverse)],

@@ -37,6 +37,7 @@ fn peak(changes: usize, table: Table) -> usize {
         },
         transports: vec![Transport::Tcp(Tcp::plain(Control::NewReno))],
         works: Vec::new(),
+        replay: None,
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: (0..changes).flat_map(change).collect(),

@@ -53,6 +53,7 @@ fn settings(transport: Transport, omit_ps: u64) -> Settings {
         balancing: Balancing::ECMP,
         transports: vec![transport],
         works: Vec::new(),
+        replay: None,
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 const KINDS_MAX: usize = 12;
 /// Scenarios that were simulated on several threads too, as [`Report::ran`] names them.
 pub(crate) const ON_THREADS: &str = "on several threads";
+
+/// Scenarios of which messages were replayed, in the table of what ran.
+pub(crate) const REPLAYED: &str = "with replay";
 /// Time between two looks at the running trials.
 const LOOK: Duration = Duration::from_millis(100);
 /// Time after which a trial is shown while it runs: otherwise an endless loop would go unnoticed.
@@ -171,11 +174,12 @@ impl Report {
     fn note(&mut self, number: u32, draft: Draft, verdict: Verdict) {
         match verdict {
             Verdict::Refused(reason) => *self.refused.entry(reason).or_default() += 1,
-            Verdict::Passed(Passed { events, calm, on_threads, .. }) => {
+            Verdict::Passed(Passed { events, calm, on_threads, replayed, .. }) => {
                 self.passed += 1;
                 self.events += events;
                 self.count(&draft, calm);
                 *self.ran.entry(ON_THREADS.to_owned()).or_default() += u64::from(on_threads);
+                *self.ran.entry(REPLAYED.to_owned()).or_default() += u64::from(replayed);
             }
             Verdict::Broken(broken) => {
                 if !self.broken.contains_key(&broken.invariant) {

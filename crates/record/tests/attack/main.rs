@@ -23,6 +23,7 @@ mod draw;
 mod packet_events;
 mod panics;
 mod pinned;
+mod replays;
 mod shrink;
 mod threads;
 mod trial;
@@ -47,6 +48,9 @@ const CALM_MIN: u64 = 200;
 
 /// Least number of scenarios that are simulated on several threads too.
 const ON_THREADS_MIN: u64 = 200;
+
+/// Least number of scenarios of which messages are replayed.
+const REPLAYED_MIN: u64 = 20;
 
 /// Checks that the build checks numbers: only then are wrapping numbers found.
 #[test]
@@ -83,6 +87,8 @@ fn no_random_scenario_breaks_an_invariant() {
     }
     let on_threads = report.ran.get(campaign::ON_THREADS).copied().unwrap_or(0);
     assert!(on_threads >= ON_THREADS_MIN, "{on_threads} runs were compared with those of several threads");
+    let replayed = report.ran.get(campaign::REPLAYED).copied().unwrap_or(0);
+    assert!(replayed >= REPLAYED_MIN, "messages of {replayed} runs were replayed");
     for entry in catalogue().into_iter().filter(|entry| entry.key == BALANCE) {
         assert!(report.ran.contains_key(&format!("routing {}", entry.name)), "{} never ran", entry.name);
     }

@@ -2,7 +2,7 @@
 //! invariant.
 
 use crate::broken::{Broken, holds};
-use crate::{apart, arrival, bound, calm, counts, packet_events, threads};
+use crate::{apart, arrival, bound, calm, counts, packet_events, replays, threads};
 use anabranch_balancers::simulate;
 use anabranch_record::{
     Column, RecordFile, Values, event_columns, flow_columns, port_columns, queue_columns, window_columns,
@@ -41,6 +41,8 @@ pub(crate) struct Passed {
     pub(crate) calm: bool,
     /// Whether it was simulated on several threads too.
     pub(crate) on_threads: bool,
+    /// Whether messages of it were replayed in another run.
+    pub(crate) replayed: bool,
     /// Number of timeouts of all flows.
     pub(crate) timeouts: u64,
 }
@@ -101,8 +103,9 @@ fn passed(text: &str, folder: &Path, progress: &Progress) -> Result<Passed, End>
     let calm = calm::check(&resolved, &flows, &first, false)?;
     apart::check(text, folder, progress)?;
     let on_threads = threads::check(&resolved, &flows, progress)?;
+    let replayed = replays::check(&resolved, &flows, &first, progress)?;
     let timeouts = first.flows.iter().map(|record| u64::from(record.timeouts)).sum();
-    Ok(Passed { events: first.totals.events, calm, on_threads, timeouts })
+    Ok(Passed { events: first.totals.events, calm, on_threads, replayed, timeouts })
 }
 
 fn resolve(text: &str, name: &str, folder: &Path) -> Result<Resolved, String> {

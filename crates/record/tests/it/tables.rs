@@ -41,6 +41,7 @@ fn a_window_on_an_empty_fabric_is_ideal_and_books_balance() {
         balancing: Balancing::ECMP,
         transports: transports.clone(),
         works: Vec::new(),
+        replay: None,
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

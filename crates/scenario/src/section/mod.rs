@@ -10,6 +10,7 @@ mod kinds;
 mod link;
 pub(crate) mod measure;
 pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod routing;
 pub(crate) mod stop;
 pub(crate) mod switch;

@@ -21,6 +21,9 @@ impl Hosts<'_> {
 
     /// All of a flow was handed to the application.
     pub(super) fn finish_flow(&mut self, flow: u32, network: &mut Network) {
+        if self.replaying.is_some() && self.is_delayed(flow, network) {
+            return;
+        }
         let record = self.flows.record(flow);
         record.fct_ps = network.now_ps - record.start_ps;
         self.finished += 1;

@@ -3,6 +3,7 @@
 use crate::{FlowRecord, FlowSink, SimulationError};
 use anabranch_split::prefetch::prefetch;
 use anabranch_traffic::{Flow, FlowSource, Start};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -67,6 +68,11 @@ pub(crate) struct FlowTable<'a> {
     stragglers: HashMap<u32, Straggler>,
     /// Stragglers that have ended since the last release.
     ended: Vec<(u32, FlowRecord)>,
+    /// Flows that are held open, and whether they have ended otherwise.
+    held_ends: FxHashMap<u32, bool>,
+    /// Flows whose records somebody wants when they end, and those of them that have ended.
+    wanted: FxHashSet<u32>,
+    wanted_ended: Vec<(u32, FlowRecord)>,
     /// Whether received payload does not count yet: until then no record is final.
     omits: bool,
     /// Records of flows that are released, if no sink takes them.
@@ -86,6 +92,9 @@ impl<'a> FlowTable<'a> {
             total,
             stragglers: HashMap::new(),
             ended: Vec::new(),
+            held_ends: FxHashMap::default(),
+            wanted: FxHashSet::default(),
+            wanted_ended: Vec::new(),
             omits,
             kept: Vec::new(),
             sink: None,
@@ -202,8 +211,38 @@ impl<'a> FlowTable<'a> {
         }
     }
 
+    /// Lets a flow be open until [`Self::release_end`], even if all else says that it has ended.
+    pub(super) fn hold_end(&mut self, flow: u32) {
+        self.held_ends.insert(flow, false);
+    }
+
+    /// Lets a flow end, if it has.
+    pub(super) fn release_end(&mut self, flow: u32) {
+        if self.held_ends.remove(&flow) == Some(true) {
+            self.end(flow);
+        }
+    }
+
+    /// Keeps the record of a flow when it ends, for [`Self::take_ended`].
+    pub(super) fn want_end(&mut self, flow: u32) {
+        self.wanted.insert(flow);
+    }
+
+    /// Records that were wanted of flows that have ended since the last call.
+    pub(super) fn take_ended(&mut self) -> Vec<(u32, FlowRecord)> {
+        std::mem::take(&mut self.wanted_ended)
+    }
+
     /// A flow has ended: nothing will change its record or ask for it.
     pub(super) fn end(&mut self, flow: u32) {
+        if let Some(has_ended) = self.held_ends.get_mut(&flow) {
+            *has_ended = true;
+            return;
+        }
+        if self.wanted.remove(&flow) {
+            let record = *self.record(flow);
+            self.wanted_ended.push((flow, record));
+        }
         let (chunk, place) = self.position(flow);
         if let Some(Some(chunk)) = self.chunks.get_mut(chunk) {
             chunk.open -= usize::from(std::mem::replace(&mut chunk.is_open[place], false));

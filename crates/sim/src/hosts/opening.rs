@@ -22,6 +22,14 @@ impl Hosts<'_> {
         }
         self.flows.record(index).start_ps = network.now_ps;
         self.begun += 1;
+        if self.replaying.is_some() && self.is_taken_over(index, network) {
+            return Ok(());
+        }
+        self.begin_in_turn(index, network)
+    }
+
+    /// Opens what a flow needs that has begun, now or when its turn comes.
+    pub(super) fn begin_in_turn(&mut self, index: u32, network: &mut Network) -> Result<(), SimulationError> {
         if self.waits_for_turn(index) { Ok(()) } else { self.open(index, network) }
     }
 

@@ -13,7 +13,7 @@ from anabranch.files.units import bit_rate, count, duration, pct
 from anabranch.report.tables.requests_table import show_requests
 from anabranch.report.tables.steps_table import show_steps
 from anabranch.simulate.runs.class_table import ABSENT, class_rows
-from anabranch.simulate.stats import host_queues, retransmission
+from anabranch.simulate.stats import host_queues, replay, retransmission
 from anabranch.simulate.stats.fct import STATISTICS, statistics
 from anabranch.simulate.stats.jobs import completion_ns
 from anabranch.simulate.stats.size_classes import SizeClass
@@ -55,7 +55,7 @@ def show(run: Run, classes: Sequence[SizeClass], console: Console) -> None:
     if counted:
         console.print("; ".join(counted), markup=False, soft_wrap=True)
     for warning in manifest["warnings"]:
-        if warning.startswith((host_queues.BEGINNING, retransmission.BEGINNING)):
+        if warning.startswith((host_queues.BEGINNING, retransmission.BEGINNING, replay.BEGINNING)):
             console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     for sentence in run.advice(classes):
         console.print(f"advice: {sentence}", markup=False, soft_wrap=True)

@@ -12,7 +12,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.runs.execute import Executed
-from anabranch.simulate.stats import host_queues, retransmission
+from anabranch.simulate.stats import host_queues, replay, retransmission
 
 DEFINITIONS = {
     "fct_ns": "flow completion time: from the flow's start, when its sender is told to send, to the arrival of its "
@@ -59,6 +59,7 @@ def manifest(
     lines = (
         host_queues.warning(topology, ports),
         retransmission.warning(flows, ports, retransmission.refused_sends(counts)),
+        replay.sentence(executed.run.replay),
     )
     return {
         **origin(scenario, command, executed.started_at),
@@ -66,6 +67,7 @@ def manifest(
         "balancer": counts,
         "threads": executed.run.threads,
         "one_thread": executed.run.one_thread,
+        "replay": executed.run.replay,
         "wall_s": executed.wall_s,
         "cpu_s": executed.cpu_s,
         "peak_rss_bytes": executed.peak_rss_bytes,

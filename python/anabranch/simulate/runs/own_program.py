@@ -14,6 +14,7 @@ from typing import Any
 
 from anabranch._core import Progress, Scenario
 from anabranch.files.errors import AnabranchError
+from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.own.program import Program
 from anabranch.simulate.runs.execute import WATCH_SECONDS, Executed
 from anabranch.simulate.runs.program_run import read_run
@@ -25,9 +26,12 @@ def execute_program(program: Program, scenario: Scenario, progress: Progress, co
     """Runs a scenario in a process of the program; `copies` are the files that it names, by digest.
 
     Raises:
-        AnabranchError: the program has failed; the message has its own words.
+        AnabranchError: the scenario has `[replay]`, or the program has failed; the message has its own words.
 
     """
+    if "replay" in parse_toml(scenario.resolved_toml(), scenario.name):
+        problem = "a program of its own does not state the error of a replay"
+        raise AnabranchError(f"{program.text}: {problem}; leave out `[replay]`")
     started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory(prefix="anabranch-cell-") as scratch:
         folder = Path(scratch)

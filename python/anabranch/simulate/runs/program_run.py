@@ -44,6 +44,10 @@ class ProgramRun:
         return None
 
     @property
+    def replay(self) -> None:
+        """What replay did: programs are not asked for it."""
+
+    @property
     def flows_total(self) -> int:
         """Number of flows."""
         return len(self.flows["flow"])

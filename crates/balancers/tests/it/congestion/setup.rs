@@ -46,6 +46,7 @@ pub(crate) fn settings(scheme: Scheme) -> Settings {
         balancing: Balancing { scheme, ..Balancing::ECMP },
         transports: vec![Transport::Tcp(Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }))],
         works: Vec::new(),
+        replay: None,
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -30,6 +30,7 @@ mod planned;
 mod queue_pairs;
 mod queueing;
 mod received;
+mod replay;
 mod roce;
 mod saps;
 mod sends;

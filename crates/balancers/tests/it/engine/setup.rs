@@ -65,6 +65,7 @@ pub(crate) fn settings(transport: Transport) -> Settings {
         balancing: Balancing::ECMP,
         transports: vec![transport],
         works: Vec::new(),
+        replay: None,
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

@@ -74,6 +74,7 @@ pub(crate) fn settings(tcp: Tcp, header_bytes: u16) -> Settings {
         balancing: Balancing::ECMP,
         transports: vec![Transport::Tcp(tcp)],
         works: Vec::new(),
+        replay: None,
         nic: Nic::FIFO,
         framing: Framing {
             payload_bytes_max: 1448,

@@ -66,6 +66,7 @@ pub(crate) fn settings(transports: Vec<Transport>, capture_ports: &[u32]) -> Set
         balancing: Balancing::ECMP,
         transports,
         works: Vec::new(),
+        replay: None,
         nic: Nic::FIFO,
         framing: Framing::ETHERNET,
         changes: Vec::new(),

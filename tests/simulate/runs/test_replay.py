@@ -1,0 +1,66 @@
+"""Messages that repeat are replayed, and the run says how far off that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import anabranch as ab
+from anabranch.cli import app
+from anabranch.simulate.stats.replay import sentence
+
+SCENARIO: dict[str, Any] = {
+    "name": "replay",
+    "fabric": {"leaves": 2, "spines": 2, "hosts_per_leaf": 8, "link": {"rate": "100 Gbps"}},
+    "transport": {"kind": "uec"},
+    "traffic": {"kind": "graph", "collective": "all-reduce", "algorithm": "ring", "size": "2 MB", "iterations": 8},
+    "replay": {"sample": 0.1},
+}
+
+
+def test_a_job_takes_about_what_it_takes_packet_by_packet(tmp_path: Path) -> None:
+    without = {key: table for key, table in SCENARIO.items() if key != "replay"}
+    full, run = (ab.run(scenario, runs=tmp_path, progress=False) for scenario in (without, SCENARIO))
+    replay = run.manifest["replay"]
+    assert full.manifest["replay"] is None
+    assert replay["replayed"] + replay["carried"] == len(run.flows)
+    assert run.flows["replayed"].sum() == replay["replayed"] > 3 * replay["carried"]
+    assert abs(replay["mean_error"]) < 0.03
+    assert run.manifest["end_ns"] == pytest.approx(full.manifest["end_ns"], rel=0.01)
+    assert run.manifest["packet_hops"] == pytest.approx(full.manifest["packet_hops"], rel=0.05)
+
+
+def test_the_command_states_the_error(tmp_path: Path) -> None:
+    file = tmp_path / "ring.toml"
+    file.write_text(ab.Scenario(SCENARIO).to_toml())
+    printed = CliRunner().invoke(app, ["run", str(file), "--runs", str(tmp_path / "runs")])
+    assert printed.exit_code == 0, printed.output
+    assert "messages took what others like them had taken" in printed.output
+    assert "% in the 99th percentile" in printed.output
+
+
+def test_a_run_in_which_nothing_repeats_says_so(tmp_path: Path) -> None:
+    once = {"traffic.iterations": 1, "traffic.algorithm": "halving-doubling"}
+    run = ab.run(SCENARIO, once, runs=tmp_path, progress=False)
+    assert any(warning.startswith("replay: none of") for warning in run.manifest["warnings"])
+
+
+def test_without_a_message_to_compare_the_sentence_says_that() -> None:
+    alone: dict[str, Any] = {
+        "replayed": 5,
+        "carried": 3,
+        "compared": 0,
+        "mean_error": None,
+        "mean_errors": [],
+        "p99_error": None,
+    }
+    assert "nothing says how far off that is" in str(sentence(alone))
+    assert sentence(None) is None
+
+
+def test_impossible_values_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ab.AnabranchError, match=r"replay\.sample"):
+        ab.run(SCENARIO, {"replay.sample": 0}, runs=tmp_path)
