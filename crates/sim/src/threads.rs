@@ -74,7 +74,9 @@ fn of_transport(transport: &Transport) -> Option<&'static str> {
                 None
             }
         }
-        _ => Some("transports other than TCP and RoCE"),
+        Transport::Mptcp(_) | Transport::Udp(_) | Transport::Uec(_) => {
+            Some("transports other than TCP and RoCE")
+        }
     }
 }
 

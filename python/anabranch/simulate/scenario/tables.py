@@ -21,6 +21,7 @@ class ScenarioKeys(Table):
     traffic: Tables[Traffic]
     framing: Framing
     stop: Stop
+    replay: Replay
     record: Record
     measure: Measure
 
@@ -757,6 +758,12 @@ class Stop(Table):
 
     PATH: ClassVar[str] = "stop"
     at: str
+
+
+class Replay(Table):
+    """Messages of graphs that repeat are not simulated packet by packet any more: each takes as long as one like it did. A table without keys has all defaults; without the table all packets are simulated."""
+
+    PATH: ClassVar[str] = "replay"
 
 
 class Record(Table):

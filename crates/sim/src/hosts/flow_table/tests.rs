@@ -122,3 +122,25 @@ fn a_sink_that_refuses_ends_the_run() {
     assert!(refused.problem.contains("records of flows cannot be written"), "{refused}");
     assert!(refused.hint.contains("TMPDIR"), "{refused}");
 }
+
+/// A flow whose end is held keeps its record although its chunk is released, and its last record is written; records that
+/// are wanted are there when their flows end.
+#[test]
+fn an_end_that_is_held_comes_when_it_is_released() {
+    let flows = flows(4);
+    let mut table = FlowTable::new(&flows, flows.len(), false, 1);
+    table.load().unwrap().for_each(drop);
+    table.hold_end(0);
+    table.want_end(0);
+    table.end(0);
+    table.end(1);
+    table.load().unwrap().for_each(drop);
+    assert!(table.take_ended().is_empty());
+    table.record(0).fct_ps = 7;
+    table.release_end(0);
+    assert_eq!(
+        table.take_ended().iter().map(|(flow, record)| (*flow, record.fct_ps)).collect::<Vec<_>>(),
+        [(0, 7)]
+    );
+    assert_eq!(table.finish().unwrap()[0].fct_ps, 7);
+}

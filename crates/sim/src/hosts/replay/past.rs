@@ -135,3 +135,47 @@ impl Past {
         })
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may fail.
+mod tests {
+    use super::*;
+
+    fn time(whole_ps: u64, gap_ps: u64, follows: bool) -> Time {
+        Time { whole_ps, gap_ps: Some(gap_ps), follows }
+    }
+
+    /// What follows ends no sooner behind the message before it than any did.
+    #[test]
+    fn a_message_keeps_its_distance_from_the_one_before() {
+        let mut past = Past::new(8);
+        [100, 101, 99].into_iter().for_each(|whole_ps| past.note(time(whole_ps, 80 + whole_ps % 3, true)));
+        let expected = past.expect(true, 3, 0.03).unwrap();
+        assert_eq!(expected, Expected::Whole { whole_ps: 101, gap_least_ps: 80 });
+        assert_eq!(
+            [expected.due_ps(10, 10), expected.due_ps(10, 25), expected.due_ps(10, 60)],
+            [111, 111, 140]
+        );
+    }
+
+    /// Messages that are all ready at once differ in what they take from then on, and not in their distance.
+    #[test]
+    fn messages_of_a_burst_are_known_by_their_distance() {
+        let mut past = Past::new(8);
+        (1..=4).for_each(|place| past.note(time(100 * place, 100, place > 1)));
+        assert_eq!(past.expect(true, 3, 0.03), Some(Expected::Gap(100)));
+        assert_eq!(Expected::Gap(100).due_ps(10, 60), 160);
+        assert!(!past.is_known(false, 3, 0.03));
+    }
+
+    #[test]
+    fn the_last_durations_take_turns() {
+        let mut past = Past::new(3);
+        [500, 100, 101, 102].into_iter().for_each(|whole_ps| past.note(time(whole_ps, 0, false)));
+        let mut next = || match past.expect(false, 3, 0.03) {
+            Some(Expected::Whole { whole_ps, .. }) => whole_ps,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([next(), next(), next(), next()], [101, 102, 100, 101]);
+    }
+}
