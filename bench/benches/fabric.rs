@@ -25,6 +25,7 @@ fn settings(granularity: Granularity) -> Settings {
         balancing: Balancing { granularity, ..Balancing::ECMP },
         transports: vec![Transport::Tcp(tcp)],
         works: Vec::new(),
+        replay: None,
         nic: Nic::FAIR,
         framing: Framing::ETHERNET,
         changes: Vec::new(),
