@@ -73,7 +73,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let file = RecordFile::create_in(&folder).unwrap();
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "the file has no name");
-        let large = FlowRecord { fct_ps: u64::MAX, paths: u32::MAX, ..distinct(1 << 60) };
+        let large = FlowRecord { fct_ps: u64::MAX, paths: u16::MAX, ..distinct(1 << 60) };
         file.write(1, &[distinct(100), distinct(200)]).unwrap();
         file.write(0, &[large]).unwrap();
         file.write(2, &[distinct(300)]).unwrap();

@@ -189,8 +189,7 @@ impl Scenario {
         form.optional_table(
             "replay",
             &mut self.replay,
-            "Messages of graphs that repeat are not simulated packet by packet any more: each takes as long as one like it \
-             did. A table without keys has all defaults; without the table all packets are simulated.",
+            "Messages of graphs that repeat take as long as others like them did (replay.md). All packets, if absent.",
             || replay::DEFAULT,
             replay::visit,
         );

@@ -97,10 +97,10 @@ flow_record! {
     /// Segments that arrived with a congestion mark.
     marked_packets: u64,
     /// Distinct paths its segments took.
-    paths: u32,
+    paths: u16,
     /// Whether it was replayed: 1 if it took as long as another message of its stream did, and no packet of it was sent, so
     /// that its other counts are those of that one.
-    replayed: u32,
+    replayed: u16,
 }
 
 const _: () = assert!(size_of::<FlowRecord>() == 128);

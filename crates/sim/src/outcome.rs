@@ -191,7 +191,7 @@ pub struct Outcome {
     pub events: Vec<PacketEvent>,
     /// Counters of the load balancer, each with its meaning.
     pub counts: Vec<(&'static str, u64)>,
-    /// What replay did, if the settings have it.
+    /// Messages that were replayed, if the settings have replay.
     pub replay: Option<crate::ReplayRecord>,
     /// Sums.
     pub totals: Totals,

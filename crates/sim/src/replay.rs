@@ -11,7 +11,7 @@ pub struct Replay {
     pub band: f64,
 }
 
-/// What replay did in a run.
+/// Messages that were replayed and carried in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayRecord {
     /// Messages that were replayed.
@@ -29,7 +29,7 @@ pub struct ReplayRecord {
 pub struct ReplaySample {
     /// Durations, in picoseconds, in the order of their ends.
     pub observed_ps: Vec<u64>,
-    /// What was expected of each, in picoseconds.
+    /// Durations that were expected, in picoseconds.
     pub expected_ps: Vec<u64>,
 }
 

@@ -67,7 +67,7 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     /// Number of port records that stand in [`Progress`], or stood there until somebody took them.
     ports_reported: usize,
     queue_samples: Vec<QueueSample>,
-    /// What ports do while messages are carried, where some are replayed.
+    /// Counts of ports while messages are carried, where some are replayed.
     carriage: Option<Box<Carriage>>,
     /// The part of the fabric that this simulates, if it is not the whole.
     part: Option<Box<Part>>,
@@ -367,7 +367,7 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         self.interval_start_ps = now_ps;
     }
 
-    /// What ports counted since the interval's start, or since the last call.
+    /// Counts of ports since the interval's start, or since the last call.
     fn take_interval(&mut self) -> Vec<PortRecord> {
         let now_ps = self.network.now_ps;
         self.network.complete_all();

@@ -58,25 +58,20 @@ pub fn one_thread<C>(
 
 /// Reason why a transport takes one thread, if it does.
 fn of_transport(transport: &Transport) -> Option<&'static str> {
-    match transport {
-        Transport::Tcp(_) if transport.keeps_connections() => Some("connections of TCP that are kept"),
-        Transport::Tcp(_) => None,
-        Transport::Roce(roce) => {
-            if roce.law.reads_telemetry() {
-                Some("congestion control that reads telemetry")
-            } else if roce.queue_pairs.count > 1 {
-                Some("messages over several queue pairs")
-            } else if roce.semantics != Semantics::Write {
-                Some("messages that need a receive")
-            } else if roce.completion != Completion::Delivered {
-                Some("flows that finish when they are acknowledged")
-            } else {
-                None
-            }
-        }
-        Transport::Mptcp(_) | Transport::Udp(_) | Transport::Uec(_) => {
-            Some("transports other than TCP and RoCE")
-        }
+    if let Transport::Tcp(_) = transport {
+        return transport.keeps_connections().then_some("connections of TCP that are kept");
+    }
+    let Transport::Roce(roce) = transport else { return Some("transports other than TCP and RoCE") };
+    if roce.law.reads_telemetry() {
+        Some("congestion control that reads telemetry")
+    } else if roce.queue_pairs.count > 1 {
+        Some("messages over several queue pairs")
+    } else if roce.semantics != Semantics::Write {
+        Some("messages that need a receive")
+    } else if roce.completion != Completion::Delivered {
+        Some("flows that finish when they are acknowledged")
+    } else {
+        None
     }
 }
 

@@ -8,11 +8,11 @@ use crate::PortRecord;
 use crate::door::SwitchBalancer;
 use crate::hosts::Phase;
 
-/// What ports do while messages are carried.
+/// Counts of ports while messages are carried.
 pub(super) struct Carriage {
     /// Whether all that is under way is carried.
     counts: bool,
-    /// What ports have counted in this phase, and in the last one that is over, with the payload of messages that was
+    /// Counts of ports in this phase, and in the last one that is over, with the payload of messages that was
     /// carried meanwhile.
     present: Vec<PortRecord>,
     present_bytes: u64,
@@ -20,7 +20,7 @@ pub(super) struct Carriage {
     ahead_bytes: u64,
     last: Vec<PortRecord>,
     last_bytes: u64,
-    /// What ports have counted since the interval's start, before the last cut.
+    /// Counts of ports since the interval's start, before the last cut.
     before: Vec<PortRecord>,
     /// Payload that was replayed and is not counted at ports yet.
     replayed_bytes: u64,

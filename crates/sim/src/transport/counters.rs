@@ -49,8 +49,8 @@ pub(crate) struct ReceiverCounters {
 impl ReceiverCounters {
     /// Distinct paths, at most 256.
     #[must_use]
-    pub(crate) fn paths(&self) -> u32 {
-        self.path_set.iter().map(|word| word.count_ones()).sum()
+    pub(crate) fn paths(&self) -> u16 {
+        self.path_set.iter().map(|word| word.count_ones() as u16).sum()
     }
 
     /// Counts what another counted as well.

@@ -761,7 +761,7 @@ class Stop(Table):
 
 
 class Replay(Table):
-    """Messages of graphs that repeat are not simulated packet by packet any more: each takes as long as one like it did. A table without keys has all defaults; without the table all packets are simulated."""
+    """Messages of graphs that repeat take as long as others like them did (replay.md). All packets, if absent."""
 
     PATH: ClassVar[str] = "replay"
 

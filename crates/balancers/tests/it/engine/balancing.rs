@@ -69,7 +69,7 @@ fn a_flowlet_ends_with_a_pause_and_not_before() {
         let outcome = run(&fabric, &flows, &with(granularity, Table::Uniform, udp(1_000_000_000)));
         let used = uplinks(&outcome).into_iter().filter(|&frames| frames > 0).count();
         assert_eq!(used, if together { 1 } else { 4 }, "gap {gap_ns} ns: {:?}", uplinks(&outcome));
-        assert_eq!(outcome.flows[0].paths, used as u32);
+        assert_eq!(outcome.flows[0].paths, used as u16);
     }
 }
 

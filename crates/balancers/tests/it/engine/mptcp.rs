@@ -79,7 +79,7 @@ fn seed_with_paths(fabric: &Fabric, subflows: u8, paths: u32) -> u64 {
     let found = (0..200).find(|&seed| {
         let mut settings = settings(mptcp(subflows, Coupling::Lia, newreno()));
         settings.seed = seed;
-        run(fabric, &[flow(0, 2, 1_000_000, 0)], &settings).flows[0].paths == paths
+        run(fabric, &[flow(0, 2, 1_000_000, 0)], &settings).flows[0].paths == paths as u16
     });
     found.unwrap()
 }

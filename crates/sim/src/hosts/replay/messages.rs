@@ -9,7 +9,7 @@ use crate::{ReplayRecord, SimulationError};
 use anabranch_traffic::{Flow, Start};
 
 impl Hosts<'_> {
-    /// What replay did, if there is any.
+    /// Messages that were replayed and carried, if any may be replayed.
     pub(crate) fn replay_record(&self) -> Option<ReplayRecord> {
         self.replaying.as_ref().map(|replaying| replaying.record())
     }
@@ -22,7 +22,7 @@ impl Hosts<'_> {
         }
     }
 
-    /// What has begun since the last call, if anything has.
+    /// The phase that has begun since the last call, if one has.
     pub(crate) fn take_phase(&mut self) -> Option<Phase> {
         self.replaying.as_mut().and_then(|replaying| replaying.begun.take())
     }

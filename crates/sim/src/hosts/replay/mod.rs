@@ -25,7 +25,7 @@ const CLASS_LEARN: usize = 64;
 /// Messages of a phase that count for the length of the next are at most so many times those that are under way at once.
 const BEFORE_MAX: u64 = 8;
 
-/// What the messages of a stream have in common.
+/// Name of a stream: all that its messages have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     work: u32,
@@ -34,7 +34,7 @@ struct Key {
     bytes: u64,
 }
 
-/// How a message under way gets to its end.
+/// Way of a message to its end.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     /// It waits for those before it, of which one is replayed.
@@ -49,7 +49,7 @@ enum Way {
     Replayed,
 }
 
-/// What begins, for those who count what ports do.
+/// A phase, for those who count what ports do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Messages are carried, but some that were replayed are under way still.
@@ -104,7 +104,7 @@ pub(super) struct Replaying {
     replayed: u64,
     /// Payload of messages that were delivered and are not counted yet: carried, and replayed.
     delivered_bytes: [u64; 2],
-    /// What has begun, if nobody heard of it yet.
+    /// The phase that has begun, if nobody heard of it yet.
     begun: Option<Phase>,
     /// Most messages under way at once in this phase.
     width: u64,
@@ -139,7 +139,7 @@ impl Replaying {
         }
     }
 
-    /// What replay did.
+    /// Numbers of messages, and samples.
     fn record(&self) -> ReplayRecord {
         let mut record = self.record.clone();
         record.samples.retain(|sample| !sample.observed_ps.is_empty());
@@ -152,7 +152,7 @@ impl Replaying {
         Key { src: u32::from(leaves), dst: u32::MAX, ..*key }
     }
 
-    /// What says how long a message takes, and from how many messages on: its stream, or where few messages have its
+    /// The past that says how long a message takes, and from how many messages on: its stream's, or where few have its
     /// hosts, its class.
     fn past(&mut self, key: &Key) -> Option<(&mut Past, usize)> {
         let learn = self.replay.learn as usize;
@@ -168,7 +168,7 @@ impl Replaying {
         self.past(key).is_some_and(|(past, learn)| past.is_known(follows, learn, band))
     }
 
-    /// What a message takes, if it is known.
+    /// Time that a message takes, if it is known.
     fn expect(&mut self, key: &Key, follows: bool) -> Option<Expected> {
         let band = self.replay.band;
         self.past(key).and_then(|(past, learn)| past.expect(follows, learn, band))
@@ -231,7 +231,7 @@ impl Replaying {
         self.replays
     }
 
-    /// How a message that is carried gets to its end.
+    /// Way of a message that is carried.
     fn carries(&mut self, key: &Key, follows: bool) -> Way {
         let expected = self.expect(key, follows);
         self.unknown += u64::from(expected.is_none());

@@ -1,4 +1,4 @@
-//! Messages of one stream that were carried: what the next is expected to take.
+//! Messages of one stream that were carried, and by them the time that the next is expected to take.
 
 use crate::FlowRecord;
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ pub(super) struct Time {
     pub(super) follows: bool,
 }
 
-/// What a message is expected to take.
+/// Time that a message is expected to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     /// So long from when it is ready, in picoseconds, and at least so long from the delivery of the message that it
@@ -31,7 +31,7 @@ pub(super) enum Expected {
     Gap(u64),
 }
 
-/// What is known of a stream.
+/// Messages of a stream so far.
 pub(super) struct Past {
     /// Messages that followed none, from when they were ready.
     alone: Durations,
@@ -123,7 +123,7 @@ impl Past {
         self.steady(follows, learn, band).is_some()
     }
 
-    /// What the next message takes, if it is known.
+    /// Time that the next message takes, if it is known.
     pub(super) fn expect(&mut self, follows: bool, learn: usize, band: f64) -> Option<Expected> {
         let gap_least_ps = if self.gap_least_ps == u64::MAX { 0 } else { self.gap_least_ps };
         let (durations, are_gaps) = self.steady(follows, learn, band)?;
