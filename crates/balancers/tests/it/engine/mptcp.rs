@@ -75,11 +75,11 @@ fn fast_hosts(spines: u32, spine_bps: u64, delay_us: u64, buffer_bytes: u32, mar
 }
 
 /// A seed with which the subflows of flow 0, from host 0 to host 2, take so many paths.
-fn seed_with_paths(fabric: &Fabric, subflows: u8, paths: u32) -> u64 {
+fn seed_with_paths(fabric: &Fabric, subflows: u8, paths: u16) -> u64 {
     let found = (0..200).find(|&seed| {
         let mut settings = settings(mptcp(subflows, Coupling::Lia, newreno()));
         settings.seed = seed;
-        run(fabric, &[flow(0, 2, 1_000_000, 0)], &settings).flows[0].paths == paths as u16
+        run(fabric, &[flow(0, 2, 1_000_000, 0)], &settings).flows[0].paths == paths
     });
     found.unwrap()
 }
