@@ -42,6 +42,8 @@ def set_up() -> None:
         _setting(name, "0")
     ip("link", "set", "lo", "up")
     for way in ("in", *WAYS):
+        # Link-local addresses are valid a second later, and from then on the kernel sends errors towards a link from them.
+        _setting(f"net.ipv6.conf.{way}.addr_gen_mode", "1")
         _setting(f"net.ipv6.conf.{way}.disable_ipv6", "0")
         _setting(f"net.ipv4.conf.{way}.rp_filter", "0")
         _setting(f"net.ipv4.conf.{way}.send_redirects", "0")
@@ -119,9 +121,11 @@ def _until_sentinel(ears: dict[str, socket.socket]) -> list[Left]:
     left: list[Left] = []
     deadline = time.monotonic() + PATIENCE_S
     while True:
+        # What left before the sentinel may have come to an ear that was drained before that of the sentinel.
+        sentinel_left = any(one.packet.rstrip(b"\0").endswith(SENTINEL) for one in left)
         for way, ear in ears.items():
             left += [Left(way, one[:6], one[6:12], _unnumbered(one[12:])) for one in drained(ear)]
-        if any(one.packet.rstrip(b"\0").endswith(SENTINEL) for one in left):
+        if sentinel_left:
             return [one for one in left if not one.packet.rstrip(b"\0").endswith(SENTINEL) and not _is_own(one)]
         assert time.monotonic() < deadline, left
         time.sleep(0.0005)
