@@ -42,7 +42,7 @@ def set_up() -> None:
         _setting(name, "0")
     ip("link", "set", "lo", "up")
     for way in ("in", *WAYS):
-        # Link-local addresses are valid a second later, and from then on the kernel sends errors towards a link from them.
+        # Link-local addresses are valid a second later, and then the kernel sends errors towards a link from them.
         _setting(f"net.ipv6.conf.{way}.addr_gen_mode", "1")
         _setting(f"net.ipv6.conf.{way}.disable_ipv6", "0")
         _setting(f"net.ipv4.conf.{way}.rp_filter", "0")

@@ -414,7 +414,7 @@ impl Run {
             counts,
             threads: 1,
             one_thread: None,
-            replay: replay.map(|replay| replayed(py, &replay)).transpose()?,
+            replay: replay.map(|record| replayed(py, settings, &record)).transpose()?,
             resolved: Arc::clone(resolved),
             captures,
         })
@@ -449,10 +449,11 @@ fn sums(py: Python<'_>, ended: &Totals) -> PyResult<Py<PyDict>> {
     Ok(sums.unbind())
 }
 
-fn replayed(py: Python<'_>, record: &ReplayRecord) -> PyResult<Py<PyDict>> {
+fn replayed(py: Python<'_>, settings: &Settings, record: &ReplayRecord) -> PyResult<Py<PyDict>> {
     let sample = record.sample();
     let errors: Vec<f64> = record.samples.iter().filter_map(ReplaySample::error).collect();
     let replay = PyDict::new(py);
+    replay.set_item("sample", settings.replay.map(|replay| replay.sample))?;
     replay.set_item("replayed", record.replayed)?;
     replay.set_item("carried", record.carried)?;
     replay.set_item("forgotten", record.forgotten)?;

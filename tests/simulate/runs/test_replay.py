@@ -61,6 +61,15 @@ def test_without_a_message_to_compare_the_sentence_says_that() -> None:
     assert sentence(None) is None
 
 
+def test_more_simulation_than_asked_for_is_a_reason_for_doubt() -> None:
+    known: dict[str, Any] = {"compared": 9, "mean_error": 0.001, "mean_errors": [0.001], "p99_error": 0.002}
+    calm = {**known, "sample": 0.05, "replayed": 90, "carried": 10}
+    assert "compare with" not in str(sentence(calm))
+    assert "compare with" in str(sentence({**calm, "p99_error": -0.03}))
+    disturbed = str(sentence({**calm, "replayed": 80, "carried": 20}))
+    assert "20.0 % were simulated, 5.00 % asked for: beside replay these messages take other times" in disturbed
+
+
 def test_impossible_values_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ab.AnabranchError, match=r"replay\.sample"):
         ab.run(SCENARIO, {"replay.sample": 0}, runs=tmp_path)

@@ -9,6 +9,10 @@ from anabranch.files.units import count, pct
 
 BEGINNING = "replay:"
 """Beginning of the sentence."""
+NOTABLE_ERROR = 0.02
+"""Error of the 99th percentile that says more of a job's end than of a message."""
+NOTABLE_SHARE = 3.0
+"""Messages that were simulated over those that were asked for: then what was learned did not hold for long."""
 
 
 def sentence(replay: Mapping[str, Any] | None) -> str | None:
@@ -29,10 +33,15 @@ def sentence(replay: Mapping[str, Any] | None) -> str | None:
     if not replay["compared"]:
         return f"{begun}; none that was known was simulated beside them, so nothing says how far off that is"
     errors = replay["mean_errors"]
+    simulated = replay["carried"] / messages
+    doubt = ""
+    if simulated > NOTABLE_SHARE * replay["sample"] or abs(replay["p99_error"]) > NOTABLE_ERROR:
+        share = f"{pct(100 * simulated)} % were simulated, {pct(100 * replay['sample'])} % asked for"
+        doubt = f"; {share}: beside replay these messages take other times, so compare with a run without it"
     return (
         f"{begun}; {count(replay['compared'])} that were known and simulated say how far off that is: "
         f"{_off(replay['mean_error'])} in the mean ({_off(min(errors))} to {_off(max(errors))} by sample), "
-        f"{_off(replay['p99_error'])} in the 99th percentile"
+        f"{_off(replay['p99_error'])} in the 99th percentile{doubt}"
     )
 
 
