@@ -258,7 +258,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ("[stop]\nat = \"0 s\"", "s.toml:2: stop.at: `0 s` leaves no time; give a time such as \"10 s\""),
         (
             "a.b.c = 1",
-            "s.toml:1: a: unknown key; known here: name, seed, fabric, change, routing, transport, host, traffic, framing, stop, record, measure",
+            "s.toml:1: a: unknown key; known here: name, seed, fabric, change, routing, transport, host, traffic, framing, stop, replay, record, measure",
         ),
         (
             "[[change]]\nlink = \"leaf0-spine9\"\nset = \"down\"",
