@@ -6,7 +6,7 @@ use crate::section::fabric::Shape;
 use crate::section::routing::Routing;
 use crate::section::switch::SwitchSetting;
 use crate::section::traffic::{Demand, Traffic, WorkSetting};
-use crate::section::{fabric, switch, traffic, transport};
+use crate::section::{fabric, replay, switch, traffic, transport};
 use anabranch_balancers::{Build, Descriptor, MUTATIONS, registry};
 use anabranch_form::unit::quoted;
 use anabranch_form::{Reference, Row, Wants};
@@ -183,6 +183,7 @@ pub(crate) fn variants(table: &str) -> Vec<(&'static str, Scenario)> {
             traffic::KINDS.into_iter().map(traffic).chain([complete, training, inference]).collect()
         }
         "transport" => transport::variants().into_iter().map(transport).collect(),
+        "replay" => vec![("", Scenario { replay: Some(replay::DEFAULT), ..base() })],
         _ => vec![("", base())],
     }
 }

@@ -189,10 +189,15 @@ impl Scenario {
         form.optional_table(
             "replay",
             &mut self.replay,
-            "Messages of graphs that repeat take as long as others like them did (replay.md). All packets, if absent.",
+            "Messages of graphs that repeat take as long as others like them did; without it all packets are simulated.",
             || replay::DEFAULT,
             replay::visit,
         );
+        let is_graph = |one: &Traffic| matches!(one.demand, traffic::Demand::Graph(_));
+        if self.replay.is_some() && !self.traffic.iter().any(is_graph) {
+            let hint = "give [[traffic]] of kind = \"graph\", or leave out [replay]".to_owned();
+            form.refuse("replay", "no graph sends messages that could repeat".to_owned(), hint);
+        }
         form.table("record", "What is written down on the way, beside the table of flows.", |form| {
             record::visit(form, &mut self.record);
         });

@@ -98,8 +98,8 @@ flow_record! {
     marked_packets: u64,
     /// Distinct paths its segments took.
     paths: u16,
-    /// Whether it was replayed: 1 if it took as long as another message of its stream did, and no packet of it was sent, so
-    /// that its other counts are those of that one.
+    /// Whether it was replayed: 1 if it took as long as another message like it did, and no packet of it was sent; its other
+    /// counts are those of the last of its stream, or of a message that lost nothing.
     replayed: u16,
 }
 

@@ -13,6 +13,7 @@ mod input_warnings;
 mod meaning;
 mod message_keys;
 mod recorded_rates;
+mod replay;
 mod round_trip;
 mod source_routes;
 mod training_keys;

@@ -761,9 +761,12 @@ class Stop(Table):
 
 
 class Replay(Table):
-    """Messages of graphs that repeat take as long as others like them did (replay.md). All packets, if absent."""
+    """Messages of graphs that repeat take as long as others like them did; without it all packets are simulated."""
 
     PATH: ClassVar[str] = "replay"
+    sample: float
+    learn: int
+    band: float
 
 
 class Record(Table):
