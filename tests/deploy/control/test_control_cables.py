@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from anabranch.deploy.control import file
 from anabranch.deploy.control.as_wired import as_written, placement
-from anabranch.deploy.control.cable import LOSING, MISWIRED, RIGHT, UNHEARD
+from anabranch.deploy.control.cable import LOSING, MISWIRED, RIGHT, UNCHECKED, UNHEARD, WAITING
 from anabranch.deploy.control.event import Events
 from anabranch.deploy.control.network import NOWHERE, Network
 from anabranch.deploy.control.topology import Topology
@@ -266,3 +266,31 @@ def test_every_cable_that_a_link_can_be_at_has_one(topology: Topology, data: st.
     for port, other in heard.items():
         if topology.reverse[port] == other:
             assert found.at[port] == port
+
+
+def test_cables_of_a_switch_that_will_send_wait_for_it() -> None:
+    def test() -> None:
+        wires = Wires()
+        wires.intervals(1)
+        ours, other = (wires.port(*ends) for ends in (("leaf0", "spine0"), ("spine0", "leaf0")))
+        # Its session has ended: nothing is known, and nothing is waited for.
+        wires.wiring.away("leaf0")
+        wires.intervals(2 * MISSES)
+        assert [wires.wiring.verdicts()[port] for port in (ours, other)] == [UNCHECKED] * 2
+        # It is connected again, and does not pass frames on yet.
+        wires.wiring.expect("leaf0")
+        assert [wires.wiring.verdicts()[port] for port in (ours, other)] == [WAITING] * 2
+        assert not wires.wiring.is_settled
+        wires.intervals(2 * MISSES)
+        assert [wires.wiring.verdicts()[port] for port in (ours, other)] == [WAITING] * 2
+        wires.wiring.ready("leaf0", wires.carry)
+        wires.intervals(1)
+        assert set(wires.wiring.verdicts().values()) == {RIGHT}
+        # What cannot send after all is not waited for.
+        wires.wiring.away("leaf0")
+        wires.wiring.expect("leaf0")
+        wires.wiring.away("leaf0", "no privilege")
+        assert wires.wiring.verdicts()[ours] == UNCHECKED
+        assert wires.wiring.is_settled
+
+    on_a_loop(test)

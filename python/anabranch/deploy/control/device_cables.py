@@ -47,6 +47,9 @@ class DeviceCables:
         except AnabranchError as error:
             for name in self._switches:
                 wiring.away(name, str(error))
+            return
+        for name in self._switches:
+            wiring.expect(name)
 
     def __enter__(self) -> DeviceCables:
         return self

@@ -97,6 +97,7 @@ class Wiring:
         """The port that has heard each port last: what is sent now should arrive there."""
         self._names = {port: f"{topology.ends[port].node} port {self._interface(port)}" for port in between}
         self._ready: dict[str, Send] = {}
+        self._expected: set[str] = set()
         self._deaf: dict[str, str] = {}
         reason = "" if not file.wiring.use else "nothing is sent while nothing may be changed"
         self._cables = {port: self._state(port, UNCHECKED, reason) for port in between}
@@ -127,10 +128,17 @@ class Wiring:
 
     # Calls of sessions.
 
+    def expect(self, switch: str) -> None:
+        """Takes that a switch will send our frames: until it does, or is away, its cables are not known to be right."""
+        if self.is_on and switch not in self._ready:
+            self._expected.add(switch)
+            self.look()
+
     def ready(self, switch: str, send: Send) -> None:
         """Takes that a switch sends our frames, and passes on those that come."""
         if self.is_on and switch not in self._ready:
             self._ready[switch] = send
+            self._expected.discard(switch)
             self._deaf.pop(switch, None)
             self.look()
 
@@ -139,7 +147,9 @@ class Wiring:
         if reason and self._deaf.get(switch) != reason:
             self._events.report("wiring-unchecked", switch, error=reason)
         self._deaf[switch] = reason
-        if self._ready.pop(switch, None) is not None or reason:
+        was_known = switch in self._expected or self._ready.pop(switch, None) is not None
+        self._expected.discard(switch)
+        if was_known or reason:
             self.look()
 
     def hears(self, port: int, frame: bytes) -> None:
@@ -283,6 +293,8 @@ class Wiring:
         if math.isinf(ear.open_s):
             if node in self._ready:
                 return self._state(port, DOWN)
+            if node in self._expected:
+                return self._state(port, WAITING, f"{node} does not pass frames on yet")
             return self._state(port, UNCHECKED, self._deaf.get(node) or f"{node} does not pass frames on")
         heard = self._heard(port, now_s)
         stranger = ear.stranger if now_s < ear.stranger_until_s else ""
@@ -307,6 +319,8 @@ class Wiring:
             problem = f"{port_name} is wired to {stranger}, which this file does not have; the file says {by_file}"
             return self._state(port, MISWIRED, problem, names)
         if math.isinf(self._ears[expected].open_s):
+            if neighbour in self._expected:
+                return self._state(port, WAITING, f"nothing is sent by {by_file} yet")
             reason = self._deaf.get(neighbour) or f"nothing is sent by {by_file}"
             return self._state(port, UNCHECKED, reason)
         if self._is_in_vain(port, expected, now_s):

@@ -172,13 +172,17 @@ class BridgeSession(Session[Tables]):
         self.record.datapath_id = connection.datapath_id
         counts = {kind: len(getattr(tables, kind)) for kind in ("flows", "groups", "meters")}
         self._connected(tables, datapath_id=f"{connection.datapath_id:016x}", **counts)
+        if self.may_change:
+            self.wiring.expect(self.name)
         self._wake.set()
         self.changed()
 
     def _role_changed(self, leads: bool, why: str) -> None:
         """Has a new primary read the tables, and another do nothing more."""
         self.events.report("primary" if leads else "secondary", self.name, reason=why)
-        if not leads:
+        if leads:
+            self.wiring.expect(self.name)
+        else:
             self.wiring.away(self.name)
         self._takes_over = leads
         self._wake.set()
@@ -223,6 +227,7 @@ class BridgeSession(Session[Tables]):
             self.wiring.ready(self.name, send)
         else:
             self.wiring.away(self.name)
+            self.wiring.expect(self.name)
 
     def _packet_in(self, packet: PacketIn) -> None:
         if packet.cookie == self._ownership.cookie | LISTENING_COOKIE:
