@@ -31,7 +31,7 @@ anabranch run examples/leaf-spine.toml -o traffic.duration=1ms
 anabranch compare ecmp examples/own/small_plb.py:SmallPlb --load 0.3 --seeds 2 -o traffic.duration=1ms
 anabranch sweep examples/study.toml --seeds 1 -o traffic.duration=2ms
 anabranch report runs/one-slow-link
-anabranch reproduce --all --recorded --quiet
+anabranch reproduce tdlb --recorded --quiet
 anabranch schemes new two-choices
 anabranch lab list
 """
