@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,21 +12,13 @@ import pytest
 import anabranch as ab
 from anabranch import AnabranchError, _core
 from anabranch.deploy.control import file
-from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.state import Snapshot
 from anabranch.deploy.targets.ebpf.folder import own_folder
 from anabranch.deploy.targets.ebpf.session.switch_kind import KIND
 from support.cabled_fabric import CabledFabric, cabled_fabric
-from support.dummy_fabric import Running, members
+from support.dummy_fabric import Running
+from support.history_of_weights import RATES, weighs, with_state
 from support.own_datapaths import ip, with_own_datapaths
-
-RATES = (2_500_000_000, 7_000_000_000, 4_000_000_000)
-"""Rates of a link, one after the other: a history of weights."""
-
-
-def with_state(fabric: CabledFabric, state: Path) -> FabricFile:
-    """The fabric's file, in which leaf0 keeps its tables."""
-    return file.parse(fabric.text().replace("[switch.leaf0]", f'[switch.leaf0]\nstate = "{state}"'), "fabric.toml")
 
 
 def datapath() -> _core.KernelDatapath:
@@ -41,35 +32,26 @@ def digest(table: bytes) -> str:
     return ab.Splitter.restore(table).revision.digest
 
 
-def weighs(rate_bps: int) -> Callable[[Snapshot], bool]:
-    def holds(found: Snapshot) -> bool:
-        weights = members(found, "leaf0", "leaf1")
-        return weights.get("spine1", 0) * 10_000_000_000 == weights.get("spine0", -1) * rate_bps
-
-    return holds
-
-
 @with_own_datapaths
 def test_a_datapath_that_is_made_anew_goes_on_from_the_file(tmp_path: Path) -> None:
     state = tmp_path / "leaf0.state"
 
     async def history(fabric: CabledFabric) -> None:
-        async with Running(with_state(fabric, state)) as running:
+        async with Running(with_state(fabric.text(), state)) as running:
             await running.converged()
             for rate_bps in RATES:
                 ip("link", "set", "a1", "alias", f"anabranch-rate-bps={rate_bps}")
                 await running.until(weighs(rate_bps))
-                await running.converged()
 
     async def unchanged(fabric: CabledFabric) -> None:
-        async with Running(with_state(fabric, state)) as running:
+        async with Running(with_state(fabric.text(), state)) as running:
             snapshot = await running.converged()
             assert {one.changes for one in snapshot.switches} == {0}
 
     async def again(fabric: CabledFabric) -> str:
         # The kernel of a machine that was booted has nothing.
         shutil.rmtree(own_folder())
-        async with Running(with_state(fabric, state)) as running:
+        async with Running(with_state(fabric.text(), state)) as running:
             assert weighs(RATES[-1])(await running.converged())
         return digest(datapath().tables()["leaf1"])
 
@@ -97,7 +79,7 @@ def test_a_file_that_cannot_be_stops_that_switch_alone(tmp_path: Path) -> None:
         return leaf.last_error if served else ""
 
     async def run(fabric: CabledFabric) -> None:
-        async with Running(with_state(fabric, state)) as running:
+        async with Running(with_state(fabric.text(), state)) as running:
             snapshot = await running.until(lambda found: "there is no directory" in error(found))
             assert not snapshot.converged
             assert _core.KernelDatapath.open(own_folder() / "leaf0") is None
@@ -114,7 +96,10 @@ def test_a_file_that_cannot_be_stops_that_switch_alone(tmp_path: Path) -> None:
 
 def test_a_service_may_write_where_tables_are_kept() -> None:
     fabric = CabledFabric(Path(), dict.fromkeys(("leaf0", "leaf1", "spine0", "spine1"), "ebpf"))
-    without, kept = file.parse(fabric.text(), "fabric.toml"), with_state(fabric, Path("/var/lib/tables/leaf0.state"))
+    without, kept = (
+        file.parse(fabric.text(), "fabric.toml"),
+        with_state(fabric.text(), Path("/var/lib/tables/leaf0.state")),
+    )
     assert KIND.needs(kept).writes - KIND.needs(without).writes == {"/var/lib/tables"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,10 +22,8 @@ from anabranch.deploy.targets.ovs.daemons import SWITCH
 from anabranch.deploy.targets.ovs.kept import FORM
 from anabranch.deploy.targets.ovs.ownership import Ownership
 from anabranch.deploy.targets.ovs.session.switch_kind import KIND
-from support.dummy_fabric import DummyFabric, Running, dummy_fabric, members
-
-RATES = (2_500_000_000, 7_000_000_000, 4_000_000_000)
-"""Rates of a link, one after the other: a history of weights."""
+from support.dummy_fabric import DummyFabric, Running, dummy_fabric
+from support.history_of_weights import RATES, weighs, with_state
 
 
 @contextmanager
@@ -36,22 +34,13 @@ def booted() -> Iterator[DummyFabric]:
         yield fabric
 
 
-def with_state(fabric: DummyFabric, state: Path) -> FabricFile:
+def keeping(fabric: DummyFabric, state: Path) -> FabricFile:
     """The fabric's file, in which leaf0 keeps its slots."""
-    text = fabric.text('weights = "capacity"\nrecipe = "multipath"')
-    return file.parse(text.replace("[switch.leaf0]", f'[switch.leaf0]\nstate = "{state}"'), "fabric.toml")
+    return with_state(fabric.text('weights = "capacity"\nrecipe = "multipath"'), state)
 
 
 def rate(fabric: DummyFabric, rate_bps: int) -> None:
     fabric.open_vswitch.vsctl("set", "interface", "leaf1-spine1", f"external_ids:anabranch-rate-bps={rate_bps}")
-
-
-def weighs(rate_bps: int) -> Callable[[Snapshot], bool]:
-    def holds(found: Snapshot) -> bool:
-        weights = members(found, "leaf0", "leaf1")
-        return weights.get("spine1", 0) * 10_000_000_000 == weights.get("spine0", -1) * rate_bps and found.converged
-
-    return holds
 
 
 def kept(state: Path) -> dict[int, str]:
@@ -76,7 +65,7 @@ async def rows(fabric: DummyFabric) -> dict[int, str]:
 async def planned(fabric: DummyFabric, state: Path, *rates: int) -> dict[int, str]:
     """Slots once a controller has followed these rates of a link."""
     rate(fabric, rates[0])
-    async with Running(with_state(fabric, state)) as running:
+    async with Running(keeping(fabric, state)) as running:
         await running.converged()
         for rate_bps in rates:
             rate(fabric, rate_bps)
@@ -108,7 +97,7 @@ def test_a_bridge_that_is_booted_while_the_controller_runs_goes_on_from_the_file
 
     async def follow(fabric: DummyFabric) -> None:
         rate(fabric, RATES[0])
-        async with Running(with_state(fabric, state)) as running:
+        async with Running(keeping(fabric, state)) as running:
             await running.converged()
             for rate_bps in RATES:
                 rate(fabric, rate_bps)
@@ -143,7 +132,7 @@ def test_a_file_that_cannot_be_stops_that_switch_alone(tmp_path: Path) -> None:
         return leaf.last_error if served else ""
 
     async def run(fabric: DummyFabric) -> None:
-        async with Running(with_state(fabric, state)) as running:
+        async with Running(keeping(fabric, state)) as running:
             snapshot = await running.until(lambda found: "there is no directory" in error(found))
             assert not snapshot.converged
             state.parent.mkdir()
@@ -171,7 +160,7 @@ def test_a_file_that_cannot_be_stops_that_switch_alone(tmp_path: Path) -> None:
 
 def test_a_service_may_write_where_slots_are_kept() -> None:
     fabric = DummyFabric(Path())
-    without, written = fabric.file(), with_state(fabric, Path("/var/lib/slots/leaf0.state"))
+    without, written = fabric.file(), keeping(fabric, Path("/var/lib/slots/leaf0.state"))
     assert KIND.needs(written).writes - KIND.needs(without).writes == {"/var/lib/slots"}
 
 
