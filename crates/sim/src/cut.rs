@@ -99,11 +99,12 @@ impl Cut {
     }
 }
 
-/// Shortest frame of a run: RoCE's answers are as long as its settings say.
+/// Shortest frame of a run: answers of RoCE and UEC are as long as their settings say.
 fn shortest_bytes<C>(settings: &Settings<C>) -> u16 {
     let answer_bytes = |transport: &Transport| match transport {
         Transport::Roce(roce) => roce.answer_bytes,
-        _ => u16::MAX,
+        Transport::Uec(uec) => uec.answer_bytes,
+        Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => u16::MAX,
     };
     let answers = settings.transports.iter().map(answer_bytes);
     answers.chain([settings.framing.frame_bytes_min]).min().unwrap_or(0)

@@ -247,15 +247,35 @@ impl Hosts<'_> {
     /// Whether the receiver of a packet may depend on its sender: see [`Self::depends_on_sender`].
     #[inline(always)]
     pub(crate) fn packet_depends(&mut self, packet: &Packet, position: u64, known: u64) -> bool {
-        matches!(packet.kind, Kind::Data | Kind::Syn)
+        matches!(packet.kind, Kind::Data | Kind::Syn | Kind::Request)
             && self.depends_on_sender(packet.connection, position, known)
     }
 
     /// Whether a timer that is due now may depend on a sender: see [`Self::depends_on_sender`].
     pub(crate) fn timer_depends(&mut self, timer: Timer, now_ps: u64, position: u64, known: u64) -> bool {
-        let Timer::Receiver(_, name) = timer else { return false };
-        let is_due = self.connections.peek(name).is_some_and(|one| one.receiving.wake_ps == now_ps);
-        is_due && self.depends_on_sender(name, position, known)
+        match timer {
+            Timer::Receiver(_, name) => {
+                let is_due = self.connections.peek(name).is_some_and(|one| one.receiving.wake_ps == now_ps);
+                is_due && self.depends_on_sender(name, position, known)
+            }
+            Timer::Pacer(host) => self.grant_depends(host, position, known),
+            _ => false,
+        }
+    }
+
+    /// Whether it may depend on a sender whose turn it is to be granted credit by a host: those whose connection has closed
+    /// are passed over.
+    fn grant_depends(&mut self, host: u32, position: u64, known: u64) -> bool {
+        for turn in 0.. {
+            let Some(name) = self.pacers[host as usize].coming(turn) else { break };
+            if self.depends_on_sender(name, position, known) {
+                return true;
+            }
+            if self.connections.peek(name).is_some() {
+                break;
+            }
+        }
+        false
     }
 
     /// Time before which some flow that is received here cannot have all of its bytes, if nothing of this part
