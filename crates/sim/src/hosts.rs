@@ -42,7 +42,7 @@ use messages::Messages;
 use multipath::Multipaths;
 use queue_pairs::Striped;
 use remote::Remote;
-pub(crate) use remote::RemoteOutcome;
+pub(crate) use remote::{Next, RemoteOutcome};
 pub(crate) use replay::Phase;
 use replay::Replaying;
 use std::collections::HashMap;

@@ -12,6 +12,7 @@ impl Hosts<'_> {
         let Some(connection) = self.connections.get(name) else { return };
         let flow = connection.message.flow;
         let was_delivered = std::mem::replace(&mut connection.message.delivered, true);
+        self.note_arrived(name, network.now_ps);
         if !self.striped.carries(flow) {
             self.finish_flow(flow, network);
         } else if !was_delivered {

@@ -4,13 +4,14 @@
 //! meet after that, before anything can have arrived. Between the halves go packets alone, with one exception: a connection
 //! closes for both halves at once, when its sender has everything acknowledged. The parts report when that was
 //! ([`super::census`]), and what a receiver does that has all of its message, and so may be closed, waits until that is
-//! known.
+//! known, if an answer may have reached the sender since.
 
 use super::Hosts;
 use super::census::{Census, Happening, Step};
 use super::names::Names;
 use crate::SimulationError;
 use crate::connections::{Connection, Message};
+use crate::cut::Cut;
 use crate::flow_record::Fate;
 use crate::network::Network;
 use crate::timers::Timer;
@@ -35,6 +36,9 @@ pub(crate) struct Remote {
     census: Census,
     /// When senders in other parts had everything acknowledged whose receiver is here.
     closings: FxHashMap<u32, u64>,
+    /// When messages of other parts had arrived whole, in picoseconds, and how long an answer takes at least.
+    arrived_ps: FxHashMap<u32, u64>,
+    answer_ps: u64,
     /// Counts of segments that no half counts, by connection.
     ends: FxHashMap<u32, FlowRecord>,
     /// Receivers here that have not all of their message, once they are asked for.
@@ -45,6 +49,16 @@ pub(crate) struct Remote {
     posted: u64,
     /// Events that another part counts.
     pub(crate) repeated: u64,
+}
+
+/// The next event of a part.
+pub(crate) struct Next {
+    /// When it happens.
+    pub(crate) now_ps: u64,
+    /// Its position in the order of events.
+    pub(crate) position: u64,
+    /// Position before which all closings are known.
+    pub(crate) known: u64,
 }
 
 /// Connections of a part when its run is over.
@@ -91,11 +105,13 @@ impl Remote {
 }
 
 impl Hosts<'_> {
-    /// Makes these the hosts of one of so many parts of a fabric: says of each host whether it is here, and which port's link
-    /// ends at it. To be called before flows are scheduled.
-    pub(crate) fn set_part(&mut self, (part, parts): (u32, u32), here: Vec<bool>, downlinks: Vec<u32>) {
-        let names = Names::new(part, parts);
-        self.remote = Some(Box::new(Remote { here, downlinks, names, ..Remote::default() }));
+    /// Makes these the hosts of a part of a fabric: says which port's link ends at each host. To be called before flows are
+    /// scheduled.
+    pub(crate) fn set_part(&mut self, cut: &Cut, part: u32, downlinks: Vec<u32>) {
+        let here = (0..downlinks.len() as u32).map(|host| cut.part_of(host) == part).collect();
+        let names = Names::new(part, cut.parts() as u32);
+        let answer_ps = cut.apart_ps();
+        self.remote = Some(Box::new(Remote { here, downlinks, names, answer_ps, ..Remote::default() }));
     }
 
     /// Notes the flows that begin at a time, and returns those that begin in this part. All flows are loaded.
@@ -220,12 +236,22 @@ impl Hosts<'_> {
         self.connections.close_slot(name);
         if let Some(remote) = &mut self.remote {
             remote.closings.remove(&name);
+            remote.arrived_ps.remove(&name);
         }
     }
 
-    /// Whether what a receiving half does next, at a position in the order of events, may depend on whether its sender, in
-    /// another part, has closed; closes it if it has. `known`: all that was closed before this position is known.
-    pub(crate) fn depends_on_sender(&mut self, name: u32, position: u64, known: u64) -> bool {
+    /// Notes that a message has arrived whole, whose sender is in another part: that closes no sooner than by an answer.
+    pub(super) fn note_arrived(&mut self, name: u32, now_ps: u64) {
+        if self.is_received_here(name)
+            && let Some(remote) = &mut self.remote
+        {
+            remote.arrived_ps.insert(name, now_ps);
+        }
+    }
+
+    /// Whether what a receiving half does next may depend on whether its sender, in another part, has closed; closes it if it
+    /// has.
+    pub(crate) fn depends_on_sender(&mut self, name: u32, next: &Next) -> bool {
         let Some(message) = self.connections.peek(name).map(|connection| connection.message) else {
             return false;
         };
@@ -236,39 +262,42 @@ impl Hosts<'_> {
         {
             return false;
         }
-        let closing = self.remote.as_ref().and_then(|remote| remote.closings.get(&name)).copied();
-        if closing.is_some_and(|closing| closing < position) {
+        let Some(remote) = &self.remote else { return false };
+        if remote.closings.get(&name).is_some_and(|&closing| closing < next.position) {
             self.close_receiver(name);
             return false;
         }
-        position > known
+        let answered_ps =
+            remote.arrived_ps.get(&name).map_or(0, |at_ps| at_ps.saturating_add(remote.answer_ps));
+        next.position > next.known && next.now_ps >= answered_ps
     }
 
     /// Whether the receiver of a packet may depend on its sender: see [`Self::depends_on_sender`].
     #[inline(always)]
-    pub(crate) fn packet_depends(&mut self, packet: &Packet, position: u64, known: u64) -> bool {
+    pub(crate) fn packet_depends(&mut self, packet: &Packet, next: &Next) -> bool {
         matches!(packet.kind, Kind::Data | Kind::Syn | Kind::Request)
-            && self.depends_on_sender(packet.connection, position, known)
+            && self.depends_on_sender(packet.connection, next)
     }
 
     /// Whether a timer that is due now may depend on a sender: see [`Self::depends_on_sender`].
-    pub(crate) fn timer_depends(&mut self, timer: Timer, now_ps: u64, position: u64, known: u64) -> bool {
+    pub(crate) fn timer_depends(&mut self, timer: Timer, next: &Next) -> bool {
         match timer {
             Timer::Receiver(_, name) => {
-                let is_due = self.connections.peek(name).is_some_and(|one| one.receiving.wake_ps == now_ps);
-                is_due && self.depends_on_sender(name, position, known)
+                let is_due =
+                    self.connections.peek(name).is_some_and(|one| one.receiving.wake_ps == next.now_ps);
+                is_due && self.depends_on_sender(name, next)
             }
-            Timer::Pacer(host) => self.grant_depends(host, position, known),
+            Timer::Pacer(host) => self.grant_depends(host, next),
             _ => false,
         }
     }
 
     /// Whether it may depend on a sender whose turn it is to be granted credit by a host: those whose connection has closed
     /// are passed over.
-    fn grant_depends(&mut self, host: u32, position: u64, known: u64) -> bool {
+    fn grant_depends(&mut self, host: u32, next: &Next) -> bool {
         for turn in 0.. {
             let Some(name) = self.pacers[host as usize].coming(turn) else { break };
-            if self.depends_on_sender(name, position, known) {
+            if self.depends_on_sender(name, next) {
                 return true;
             }
             if self.connections.peek(name).is_some() {
