@@ -67,8 +67,6 @@ fn of_transport(transport: &Transport) -> Option<&'static str> {
     }
     if transport.reads_telemetry() {
         Some("congestion control that reads telemetry")
-    } else if transport.connections_max() > 1 {
-        Some("messages over several queue pairs")
     } else if transport.needs_receives() {
         Some("messages that need a receive")
     } else if transport.protocol().completion() != Completion::Delivered {

@@ -11,7 +11,7 @@ use anabranch_scenario::Resolved;
 use anabranch_sim::transport::control::Law;
 use anabranch_sim::transport::roce::{Roce, Semantics};
 use anabranch_sim::transport::uec::Uec;
-use anabranch_sim::transport::{Completion, Control, QueuePairs, Tcp, Transport};
+use anabranch_sim::transport::{Completion, Control, Tcp, Transport};
 use anabranch_sim::{Outcome, Partition, Progress};
 use anabranch_traffic::random::Stream;
 use anabranch_traffic::{Flow, Start};
@@ -41,22 +41,16 @@ fn plain(settings: &Settings) -> Settings {
     settings
 }
 
-/// RoCE with writes or UEC, over one queue pair, or else TCP.
+/// RoCE with writes or UEC, or else TCP.
 fn plain_transport(transport: &Transport) -> Transport {
-    let plain_pairs = |pairs: QueuePairs| QueuePairs { persistent: pairs.persistent, ..QueuePairs::ONE };
     match transport {
         Transport::Roce(roce) => Transport::Roce(Roce {
             law: if roce.law.reads_telemetry() { Law::None } else { roce.law },
             semantics: Semantics::Write,
             completion: Completion::Delivered,
-            queue_pairs: plain_pairs(roce.queue_pairs),
             ..roce.clone()
         }),
-        Transport::Uec(uec) => Transport::Uec(Uec {
-            completion: Completion::Delivered,
-            queue_pairs: plain_pairs(uec.queue_pairs),
-            ..uec.clone()
-        }),
+        Transport::Uec(uec) => Transport::Uec(Uec { completion: Completion::Delivered, ..uec.clone() }),
         Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => {
             let tcp = transport.tcp().cloned().unwrap_or_else(|| Tcp::plain(Control::Dctcp { gain: 0.0625 }));
             Transport::Tcp(Tcp { persistent: false, ..tcp })

@@ -94,11 +94,12 @@ impl Hosts<'_> {
 
     /// Closes a connection, and tells the load balancer of both its hosts.
     pub(super) fn close(&mut self, name: u32, network: &mut Network) {
-        let Address { host, destination, .. } = self.connections.last_user(name).sending.address;
+        let connection = self.connections.last_user(name);
+        let (Address { host, destination, .. }, flow) = (connection.sending.address, connection.message.flow);
         match &mut self.remote {
             None => self.connections.close(name),
             Some(remote) => {
-                remote.report(name, Happening::Acknowledged, network);
+                remote.report(name, Happening::Acknowledged { flow }, network);
                 self.connections.close_slot(name);
             }
         }

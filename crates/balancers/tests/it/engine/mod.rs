@@ -42,6 +42,7 @@ mod switch_hashes;
 mod threads;
 mod threads_of_classes;
 mod threads_of_jobs;
+mod threads_of_queue_pairs;
 mod threads_of_uec;
 mod ties;
 mod uec;

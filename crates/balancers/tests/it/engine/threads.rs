@@ -6,7 +6,7 @@ use anabranch_balancers::{Settings, Table, Task, registry};
 use anabranch_fabric::topology::{LeafSpine, LinkSettings};
 use anabranch_fabric::{Change, Fabric, Rate, What};
 use anabranch_sim::transport::roce::{Completion, Roce, Semantics};
-use anabranch_sim::transport::{Control, QueuePairs, Tcp, Transport};
+use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Nic, Observe, Outcome, Partition, Progress, Totals};
 use anabranch_traffic::random::Stream;
 use anabranch_traffic::{Flow, Start};
@@ -255,10 +255,6 @@ fn what_takes_one_thread_says_so() {
     let roce = Roce::plain();
     assert_eq!(over(Transport::Roce(roce.clone())), None);
     let others = [
-        (
-            Roce { queue_pairs: QueuePairs { count: 2, ..QueuePairs::ONE }, ..roce.clone() },
-            "several queue pairs",
-        ),
         (Roce { semantics: Semantics::SEND, ..roce.clone() }, "need a receive"),
         (Roce { completion: Completion::Acknowledged, ..roce }, "when they are acknowledged"),
     ];

@@ -40,7 +40,7 @@ pub(super) fn roce(recovery: Recovery, persistent: bool) -> Transport {
 }
 
 pub(super) const GO_BACK_N: Recovery = Recovery::GoBackN { nack_ps: 4 * PS_PER_US };
-const SELECTIVE: Recovery = Recovery::Selective { rto_low_ps: 100 * PS_PER_US };
+pub(super) const SELECTIVE: Recovery = Recovery::Selective { rto_low_ps: 100 * PS_PER_US };
 
 /// Runs with links that lose frames and die: over TCP, over queue pairs of each message's own, and over those that are kept,
 /// on which a message waits for the one before it.

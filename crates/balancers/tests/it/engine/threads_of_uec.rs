@@ -18,7 +18,7 @@ use anabranch_traffic::Flow;
 const CREDITS: Credits = Credits { grant_bytes: 4096, ..Credits::DEFAULT };
 
 /// Congestion control at senders (NSCC), at receivers (RCCC), and both.
-fn controls() -> [Uec; 3] {
+pub(super) fn controls() -> [Uec; 3] {
     let nscc = Uec { rto_ps: 300 * PS_PER_US, ..Uec::DEFAULT };
     let both = Uec { credits: Some(CREDITS), ..nscc.clone() };
     [nscc, Uec { law: Law::None, ..both.clone() }, both]
@@ -28,13 +28,18 @@ fn kept(uec: &Uec) -> Transport {
     Transport::Uec(Uec { queue_pairs: QueuePairs { persistent: true, ..QueuePairs::ONE }, ..uec.clone() })
 }
 
-fn spraying(fabric: &Fabric, transport: Transport, seed: u64) -> Settings {
+pub(super) fn spraying(fabric: &Fabric, transport: Transport, seed: u64) -> Settings {
     let settings = settings_of(Table::Turns { block: false }, changes(fabric), seed);
     Settings { transports: vec![transport], ..settings }
 }
 
 /// The outcome of the whole, which each cut has too.
-fn same_for_cuts(fabric: &Fabric, flows: &[Flow], settings: &Settings, what: &str) -> anabranch_sim::Outcome {
+pub(super) fn same_for_cuts(
+    fabric: &Fabric,
+    flows: &[Flow],
+    settings: &Settings,
+    what: &str,
+) -> anabranch_sim::Outcome {
     let whole = outcome(fabric, flows, settings, None);
     let seed = settings.seed;
     let cuts = [
