@@ -1,8 +1,8 @@
 //! One simulation on several threads: the outcome is that of one thread, to the bit, for any cut of the fabric.
 //!
-//! Everything that takes one thread is taken out of a scenario first: load balancers other than tables, transports other than
-//! TCP, RoCE and UEC, graphs, and flows that wait for what is received elsewhere. Fabric, changes, sizes, cards, tables and
-//! intervals stay.
+//! Everything that takes one thread is taken out of a scenario first: load balancers other than tables and entropies that hosts
+//! choose, transports other than TCP, RoCE and UEC, graphs, and flows that wait for what is received elsewhere. Fabric, changes,
+//! sizes, cards, tables and intervals stay.
 
 use crate::broken::{Broken, holds};
 use anabranch_balancers::{Settings, Task};
@@ -28,8 +28,7 @@ const EVENTS_MAX: u64 = 200_000;
 /// Settings without what takes one thread.
 fn plain(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
-    let scheme = settings.balancing.scheme.clone();
-    if scheme.get().is_some() {
+    if settings.balancing.scheme.get().is_some_and(|scheme| !scheme.runs_in_parts()) {
         settings.balancing = anabranch_balancers::Balancing::ECMP;
     }
     settings.transports.iter_mut().for_each(|transport| *transport = plain_transport(transport));

@@ -14,7 +14,7 @@
 use super::merge::PartOutcome;
 use super::{EVENTS_PER_REPORT, Simulation};
 use crate::cut::Cut;
-use crate::door::SwitchBalancer;
+use crate::door::{HostBalancer, SwitchBalancer};
 use crate::hosts::{Next, Step};
 use crate::meeting::{Meetings, Seat};
 use crate::network::{Letter, source};
@@ -95,13 +95,13 @@ struct Bounds {
 }
 
 /// Simulates `flows` over `fabric` in the parts of `partition`, each on a thread of its own, with values of the load balancer
-/// of switches that `make` makes. The outcome is that of [`Simulation::run`], to the bit; which runs have parts,
+/// of switches, and of hosts if there is one, that `make` makes. The outcome is that of [`Simulation::run`], to the bit; which runs have parts,
 /// [`crate::one_thread`] says.
 ///
 /// # Errors
 /// As [`Simulation::new`] and [`Simulation::run`].
 pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
-    make: &(dyn Fn() -> Result<B, SimulationError> + Sync),
+    make: &(dyn Fn() -> Result<(B, Option<Box<dyn HostBalancer>>), SimulationError> + Sync),
     weighing: &Weighing,
     (fabric, flows): (&Fabric, &dyn FlowSource),
     settings: &Settings<C>,
@@ -113,7 +113,8 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
     let sink = progress.take_sink();
     let run = |number: usize| {
         let mut seat = meetings.seat(number);
-        let mut simulation = Simulation::new(make()?, None, weighing.clone(), fabric, flows, settings)?;
+        let (switches, hosts) = make()?;
+        let mut simulation = Simulation::new(switches, hosts, weighing.clone(), fabric, flows, settings)?;
         simulation.join(&cut, number);
         simulation.run_part(&mut seat, progress)?;
         simulation.part_outcome()
@@ -152,6 +153,11 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
                 self.forwarding.balancer.begin(switch, &mut self.network);
             }
         }
+        let here = (0..self.hosts_count).filter(|&host| self.network.has_node(host));
+        let here: Vec<u32> = here.collect();
+        self.network.with_host_balancer(|balancer, network| {
+            here.into_iter().for_each(|host| balancer.begin(host, network));
+        });
         self.hosts.schedule(None, &mut self.network)?;
         let end_ps = self.end_ps.min(self.network.queue.horizon_ps());
         let last_start_ps = self.hosts.last_start_ps();

@@ -41,6 +41,7 @@ mod spritz;
 mod switch_hashes;
 mod threads;
 mod threads_of_classes;
+mod threads_of_entropies;
 mod threads_of_jobs;
 mod threads_of_queue_pairs;
 mod threads_of_uec;

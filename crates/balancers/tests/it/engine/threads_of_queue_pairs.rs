@@ -3,7 +3,7 @@
 
 use super::partitions::leaf_spine;
 use super::setup::*;
-use super::threads::{bursts, by_lot, changes, long_links, settings_of};
+use super::threads::{bursts, changes, long_links, settings_of};
 use super::threads_of_jobs::{GO_BACK_N, SELECTIVE, relay, ring, roce};
 use super::threads_of_uec::{controls, same_for_cuts, spraying};
 use anabranch_balancers::{Settings, Table};
@@ -13,7 +13,7 @@ use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{QueuePairMode, QueuePairs, Transport};
 
 /// The same transport over so many queue pairs.
-fn over(transport: Transport, queue_pairs: QueuePairs) -> Transport {
+pub(super) fn over(transport: Transport, queue_pairs: QueuePairs) -> Transport {
     match transport {
         Transport::Roce(roce) => Transport::Roce(Roce { queue_pairs, ..roce }),
         Transport::Uec(uec) => Transport::Uec(Uec { queue_pairs, ..uec }),
@@ -27,7 +27,7 @@ fn transports() -> [Transport; 3] {
 }
 
 /// Four of a message's own; four that hosts keep, over which messages are split; three that they take in turn.
-fn queue_pairs() -> [QueuePairs; 3] {
+pub(super) fn queue_pairs() -> [QueuePairs; 3] {
     let split = QueuePairs { count: 4, ..QueuePairs::ONE };
     let in_turn = QueuePairs { count: 3, mode: QueuePairMode::RoundRobin, persistent: true, ..split };
     [split, QueuePairs { persistent: true, ..split }, in_turn]

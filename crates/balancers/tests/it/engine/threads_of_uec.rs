@@ -34,12 +34,7 @@ pub(super) fn spraying(fabric: &Fabric, transport: Transport, seed: u64) -> Sett
 }
 
 /// The outcome of the whole, which each cut has too.
-pub(super) fn same_for_cuts(
-    fabric: &Fabric,
-    flows: &[Flow],
-    settings: &Settings,
-    what: &str,
-) -> anabranch_sim::Outcome {
+pub(super) fn same_for_cuts(fabric: &Fabric, flows: &[Flow], settings: &Settings, what: &str) -> Outcome {
     let whole = outcome(fabric, flows, settings, None);
     let seed = settings.seed;
     let cuts = [
