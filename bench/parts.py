@@ -24,13 +24,15 @@ WORK = {
 
 
 JOBS = {
-    "ring of 128 over RoCE, 16x8x8, 400 Gb/s": "",
-    "the same over lossless ports": 'preset = "lossless-roce"',
+    "ring of 128 over RoCE, 16x8x8, 400 Gb/s": ("", 'kind = "roce"'),
+    "the same over lossless ports": ('preset = "lossless-roce"', 'kind = "roce"'),
+    "the same over UEC (NSCC) and trimming ports": ('preset = "uec-trimming"', 'kind = "uec"'),
+    "the same with credit of receivers (RCCC)": ('preset = "uec-trimming"', 'kind = "uec"\ncontrol = "rccc"'),
 }
-"""All-reduce of 16 MB around all hosts, each of another leaf than the one before: keys of the fabric."""
+"""All-reduce of 16 MB around all hosts, each of another leaf than the one before: keys of fabric and transport."""
 
 
-def job(fabric: str) -> str:
+def job(fabric: str, transport: str) -> str:
     """Scenario file of a job."""
     workers = [8 * leaf + host for host in range(8) for leaf in range(16)]
     return f"""
@@ -47,7 +49,7 @@ kind = "ring-all-reduce"
 workers = {workers}
 size = "16 MB"
 [transport]
-kind = "roce"
+{transport}
 """
 
 
@@ -94,7 +96,7 @@ def main() -> None:
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     print(f"| work | packet-hops | 1 thread, s | {threads} threads, s | ratio | same rows |")
     print("|---|---|---|---|---|---|")
-    files = {name: text(*work) for name, work in WORK.items()} | {name: job(fabric) for name, fabric in JOBS.items()}
+    files = {name: text(*work) for name, work in WORK.items()} | {name: job(*keys) for name, keys in JOBS.items()}
     for name, file in files.items():
         scenario = Scenario(file, "parts.toml")
         one_s = several_s = float("inf")

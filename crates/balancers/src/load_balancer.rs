@@ -30,6 +30,11 @@ pub trait LoadBalancer: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it simulates a task in parts, each on a thread of its own.
+    fn runs_in_parts(&self) -> bool {
+        false
+    }
+
     /// Whether packets follow the table of explicit paths of the settings, if there is one.
     fn follows_paths(&self) -> bool {
         false

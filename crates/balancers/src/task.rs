@@ -10,6 +10,7 @@ use crate::tables::planned::{Deficit, HashIntervals, MinMove, ShortestQueue, Wcm
 use crate::tables::table::TableBalancer;
 use crate::tables::weighed::{Outside, WeighedBalancer};
 use anabranch_fabric::Fabric;
+use anabranch_sim::transport::Transport;
 use anabranch_sim::{
     Driver, Header, HostBalancer, Outcome, Partition, PartitionedHosts, PartitionedSwitches, Progress,
     Simulation, SimulationError, SwitchBalancer, salt,
@@ -131,13 +132,23 @@ impl<'a> Task<'a> {
     /// Reason why one thread simulates this, if it takes one.
     #[must_use]
     pub fn one_thread(&self, parts: &Partition) -> Option<&'static str> {
-        if self.settings.balancing.scheme.get().is_some() {
-            Some("load balancers other than tables of switches")
+        let scheme = self.settings.balancing.scheme.get();
+        if scheme.is_some_and(|scheme| !scheme.runs_in_parts()) {
+            Some("load balancers other than tables of switches and entropies that hosts choose")
+        } else if scheme.is_some() && self.keeps_queue_pairs() {
+            Some("queue pairs that are kept, of hosts that choose entropies")
         } else if self.driver.is_some() || self.partition.is_some() {
             Some("what another program drives")
         } else {
             anabranch_sim::one_thread(self.fabric, self.flows, self.settings, parts)
         }
+    }
+
+    /// Whether messages follow each other on queue pairs. One that is acknowledged and waits for those before it has an open
+    /// connection still, whose sender's load balancer learns by what arrives late.
+    fn keeps_queue_pairs(&self) -> bool {
+        let mut pairs = self.settings.transports.iter().filter_map(Transport::queue_pairs);
+        pairs.any(|pairs| pairs.persistent || self.settings.works.iter().any(|work| work.ordered))
     }
 
     /// The same simulation, with a value of the load balancer for each part of the fabric. Its outcome is the same.
@@ -179,13 +190,50 @@ impl Task<'_> {
                 ))
             }
             Some(balancer) => balancer.simulate(self),
-            None => self.by_tables(None),
+            None => match self.threads {
+                Some(parts) => self.by_tables_in_parts(parts, &|| None),
+                None => self.by_tables(None),
+            },
         }
     }
 
     /// Hosts run `S` and switches their tables.
-    pub(crate) fn by_hosts<S: Spraying + 'static>(self, plan: &S::Plan) -> Result<Outcome, SimulationError> {
-        self.by_rule(|| Ok(Picks::<S>(plan.clone())))
+    pub(crate) fn by_hosts<S: Spraying + 'static>(self, plan: &S::Plan) -> Result<Outcome, SimulationError>
+    where
+        S::Plan: Sync,
+    {
+        let Some(parts) = self.threads else { return self.by_rule(|| Ok(Picks::<S>(plan.clone()))) };
+        let (hosts, seed) = (self.fabric.hosts(), self.settings.seed);
+        self.by_tables_in_parts(parts, &|| {
+            Some(Box::new(EntropyHosts::new(Picks::<S>(plan.clone()), hosts, seed)))
+        })
+    }
+
+    /// Each part of the fabric on a thread of its own: switches run the tables of the settings; hosts run what `hosts` makes,
+    /// if anything.
+    fn by_tables_in_parts(
+        self,
+        parts: &Partition,
+        hosts: &(dyn Fn() -> Option<Box<dyn HostBalancer>> + Sync),
+    ) -> Result<Outcome, SimulationError> {
+        with_table!(self, by_table_in_parts, parts, hosts)
+    }
+
+    fn by_table_in_parts<S: Planned>(
+        self,
+        mut parameters: impl FnMut() -> Result<S::Parameters, SimulationError>,
+        parts: &Partition,
+        hosts: &(dyn Fn() -> Option<Box<dyn HostBalancer>> + Sync),
+    ) -> Result<Outcome, SimulationError> {
+        let (settings, salts, parameters) = (self.settings, self.salts(), parameters()?);
+        let first_switch = self.fabric.hosts();
+        let make = || {
+            let table = table_of::<S>(settings, &salts, parameters.clone());
+            Ok((WeighedBalancer::new(table, None, first_switch), hosts()))
+        };
+        let weighing = &settings.balancing.weighing;
+        let of = (self.fabric, self.flows);
+        anabranch_sim::simulate_in_parts(&make, weighing, of, settings, parts, self.progress)
     }
 
     /// Hosts give packets the entropy values of the rule that `rules` makes, and switches run their tables.
@@ -248,16 +296,6 @@ impl Task<'_> {
         outside: Option<&Outside<'_>>,
     ) -> Result<Outcome, SimulationError> {
         let first_switch = self.fabric.hosts();
-        if let (Some(parts), None, None) = (self.threads, &hosts, outside) {
-            let (settings, salts, parameters) = (self.settings, self.salts(), parameters()?);
-            let make = || {
-                let table = table_of::<S>(settings, &salts, parameters.clone());
-                Ok(WeighedBalancer::new(table, None, first_switch))
-            };
-            let of = (self.fabric, self.flows);
-            let weighing = &settings.balancing.weighing;
-            return anabranch_sim::simulate_in_parts(&make, weighing, of, settings, parts, self.progress);
-        }
         let tables = || Ok(WeighedBalancer::new(self.table::<S>(parameters()?), outside, first_switch));
         self.run(tables, hosts)
     }

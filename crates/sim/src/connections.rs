@@ -81,6 +81,8 @@ pub(crate) struct Connection {
     pub(crate) open: bool,
     /// Index into the settings' transports.
     pub(crate) transport: u8,
+    /// Number of its queue pair among those that carry the message.
+    pub(crate) queue_pair: u8,
     /// Role in a flow of MPTCP, if it has one.
     pub(crate) subflow: Option<Subflow>,
     pub(crate) sending: Half<AnySender>,
@@ -114,6 +116,7 @@ impl Connection {
             message: Message::whole(0, 0),
             subflow: None,
             transport: 0,
+            queue_pair: 0,
             open: true,
             line: [],
         }
@@ -140,14 +143,14 @@ impl Connection {
 
     pub(crate) fn sender<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut AnySender, Outlet<'a>) {
         let Half { end, address, wake_ps, slot } = &mut self.sending;
-        let timer = Timer::of_sender(self.message.flow, address.connection);
+        let timer = Timer::of_sender((self.message.flow, self.queue_pair), address.connection);
         let owner = Owner::Sender(address.connection);
         (end, Outlet { network, address: &*address, wake_ps, timer, owner, slot })
     }
 
     pub(crate) fn receiver<'a>(&'a mut self, network: &'a mut Network) -> (&'a mut AnyReceiver, Outlet<'a>) {
         let Half { end, address, wake_ps, slot } = &mut self.receiving;
-        let timer = Timer::of_receiver(self.message.flow, address.connection);
+        let timer = Timer::of_receiver((self.message.flow, self.queue_pair), address.connection);
         let owner = Owner::Receiver(address.connection);
         (end, Outlet { network, address, wake_ps, timer, owner, slot })
     }

@@ -7,6 +7,8 @@
 use crate::transport::Transport;
 use crate::{Framing, Settings};
 use anabranch_fabric::{Change, Fabric, Port, What};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Part of a port's other end where that is the part of its node.
 const SAME: u32 = u32::MAX;
@@ -22,6 +24,7 @@ pub(crate) struct Cut {
     parts: usize,
     lookahead_ps: u64,
     delivery_ps: u64,
+    apart_ps: u64,
 }
 
 impl Cut {
@@ -61,8 +64,8 @@ impl Cut {
             .min()
             .unwrap_or(u64::MAX);
         let part_of_port = ports.iter().map(|port| part(port.from)).collect();
-        let delivery_ps = delivery_ps(fabric);
-        Self { part_of, part_of_port, towards, parts, lookahead_ps, delivery_ps }
+        let (delivery_ps, apart_ps) = (delivery_ps(fabric), apart_ps(fabric, &part_of, parts));
+        Self { part_of, part_of_port, towards, parts, lookahead_ps, delivery_ps, apart_ps }
     }
 
     /// Number of parts.
@@ -78,6 +81,11 @@ impl Cut {
     /// Least time in picoseconds from the beginning of a flow to its delivery: two links of hosts delay it.
     pub(crate) fn delivery_ps(&self) -> u64 {
         self.delivery_ps
+    }
+
+    /// Least time in picoseconds from a host to one of another part.
+    pub(crate) fn apart_ps(&self) -> u64 {
+        self.apart_ps
     }
 
     /// Part of a node.
@@ -99,11 +107,12 @@ impl Cut {
     }
 }
 
-/// Shortest frame of a run: RoCE's answers are as long as its settings say.
+/// Shortest frame of a run: answers of RoCE and UEC are as long as their settings say.
 fn shortest_bytes<C>(settings: &Settings<C>) -> u16 {
     let answer_bytes = |transport: &Transport| match transport {
         Transport::Roce(roce) => roce.answer_bytes,
-        _ => u16::MAX,
+        Transport::Uec(uec) => uec.answer_bytes,
+        Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => u16::MAX,
     };
     let answers = settings.transports.iter().map(answer_bytes);
     answers.chain([settings.framing.frame_bytes_min]).min().unwrap_or(0)
@@ -119,4 +128,28 @@ fn delivery_ps(fabric: &Fabric) -> u64 {
     let through_switches_ps =
         least_ps(&|port| port.from < hosts).unwrap_or(0) + least_ps(&|port| port.to < hosts).unwrap_or(0);
     direct_ps.unwrap_or(through_switches_ps)
+}
+
+/// Least delay of a path between two hosts of different parts (Dijkstra, from all hosts of a part at once).
+fn apart_ps(fabric: &Fabric, part_of: &[u32], parts: usize) -> u64 {
+    let hosts = fabric.hosts();
+    let from = |part: u32| {
+        let is_here = |node: u32| part_of[node as usize] == part;
+        let mut least = vec![u64::MAX; fabric.nodes().len()];
+        let mut next: BinaryHeap<Reverse<(u64, u32)>> =
+            (0..hosts).filter(|&host| is_here(host)).map(|host| Reverse((0, host))).collect();
+        while let Some(Reverse((delay_ps, node))) = next.pop() {
+            if node < hosts && !is_here(node) {
+                return delay_ps;
+            }
+            if delay_ps >= least[node as usize] {
+                continue;
+            }
+            least[node as usize] = delay_ps;
+            let ports = fabric.ports_of(node).iter().map(|&port| &fabric.ports()[port as usize]);
+            next.extend(ports.map(|port| Reverse((delay_ps + port.delay_ps, port.to))));
+        }
+        u64::MAX
+    };
+    (0..parts as u32).map(from).min().unwrap_or(u64::MAX)
 }

@@ -3,6 +3,7 @@
 mod arrivals;
 mod attention;
 mod census;
+mod closings;
 mod counters;
 mod credits;
 mod ends;
@@ -35,6 +36,7 @@ use anabranch_fabric::Fabric;
 use anabranch_split::picks::mix;
 use anabranch_traffic::FlowSource;
 pub(crate) use census::Step;
+pub(crate) use closings::Next;
 use counters::Refused;
 use flow_table::{CHUNK_BITS, FlowTable};
 use foresight::Foreseen;

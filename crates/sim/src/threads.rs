@@ -1,8 +1,7 @@
 //! Which runs can be simulated in parts, each on a thread of its own.
 
 use crate::cut::Cut;
-use crate::transport::Transport;
-use crate::transport::roce::{Completion, Semantics};
+use crate::transport::{Completion, Transport};
 use crate::{Partition, Settings, pausing, waits};
 use anabranch_fabric::{Fabric, Marking, What};
 use anabranch_traffic::FlowSource;
@@ -58,17 +57,19 @@ pub fn one_thread<C>(
 
 /// Reason why a transport takes one thread, if it does.
 fn of_transport(transport: &Transport) -> Option<&'static str> {
-    if let Transport::Tcp(_) = transport {
-        return transport.keeps_connections().then_some("connections of TCP that are kept");
+    match transport {
+        Transport::Tcp(_) => {
+            return transport.keeps_connections().then_some("connections of TCP that are kept");
+        }
+        Transport::Mptcp(_) => return Some("MPTCP"),
+        Transport::Udp(_) => return Some("datagrams"),
+        Transport::Roce(_) | Transport::Uec(_) => {}
     }
-    let Transport::Roce(roce) = transport else { return Some("transports other than TCP and RoCE") };
-    if roce.law.reads_telemetry() {
+    if transport.reads_telemetry() {
         Some("congestion control that reads telemetry")
-    } else if roce.queue_pairs.count > 1 {
-        Some("messages over several queue pairs")
-    } else if roce.semantics != Semantics::Write {
+    } else if transport.needs_receives() {
         Some("messages that need a receive")
-    } else if roce.completion != Completion::Delivered {
+    } else if transport.protocol().completion() != Completion::Delivered {
         Some("flows that finish when they are acknowledged")
     } else {
         None

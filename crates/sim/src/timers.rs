@@ -8,8 +8,9 @@ use std::collections::BinaryHeap;
 pub(crate) enum Timer {
     /// A flow begins: its number.
     Start(u32),
-    /// The sending half of a connection: the flow that it carried when the timer was set, modulo 2^29, and its name
-    /// ([`crate::Packet::connection`]). Flows are numbered alike however the fabric is cut, names of connections are not.
+    /// The sending half of a connection: the flow that it carried when the timer was set and the queue pair
+    /// ([`Timer::of_sender`]), and its name ([`crate::Packet::connection`]). Flows and their queue pairs are numbered alike
+    /// however the fabric is cut, names of connections are not.
     Sender(u32, u32),
     /// The receiving half of a connection, likewise.
     Receiver(u32, u32),
@@ -31,20 +32,29 @@ pub(crate) enum Timer {
 const KIND_AT: u32 = 61;
 const NODE_AT: u32 = 32;
 
-/// The bits of a flow's number that a key has room for.
-const FLOW: u32 = (1 << (KIND_AT - NODE_AT)) - 1;
+/// The bits of a number of a node, or of a flow and a queue pair, that a key has room for.
+const NODE: u32 = (1 << (KIND_AT - NODE_AT)) - 1;
+
+/// Bits of the number of a queue pair.
+const QUEUE_PAIR_BITS: u32 = 6;
 
 impl Timer {
-    /// Timer of the sending half of a connection that carries a flow.
+    /// Timer of the sending half of a connection that carries a flow, modulo 2^23, on a queue pair.
     #[inline(always)]
-    pub(crate) fn of_sender(flow: u32, connection: u32) -> Self {
-        Self::Sender(flow & FLOW, connection)
+    pub(crate) fn of_sender((flow, queue_pair): (u32, u8), connection: u32) -> Self {
+        Self::Sender(Self::carried(flow, queue_pair), connection)
     }
 
-    /// Timer of the receiving half of a connection that carries a flow.
+    /// Timer of the receiving half of a connection that carries a flow, modulo 2^23, on a queue pair.
     #[inline(always)]
-    pub(crate) fn of_receiver(flow: u32, connection: u32) -> Self {
-        Self::Receiver(flow & FLOW, connection)
+    pub(crate) fn of_receiver((flow, queue_pair): (u32, u8), connection: u32) -> Self {
+        Self::Receiver(Self::carried(flow, queue_pair), connection)
+    }
+
+    /// Number that has the order of flows, and of queue pairs of one flow.
+    #[inline(always)]
+    fn carried(flow: u32, queue_pair: u8) -> u32 {
+        (flow << QUEUE_PAIR_BITS | u32::from(queue_pair)) & NODE
     }
 
     /// Number that has the order of the timers: kind, flow, switch or host, then the rest.
@@ -66,7 +76,7 @@ impl Timer {
 
     /// The timer of a key.
     fn of(key: u64) -> Self {
-        let (node, rest) = ((key >> NODE_AT) as u32 & ((1 << (KIND_AT - NODE_AT)) - 1), key as u32);
+        let (node, rest) = ((key >> NODE_AT) as u32 & NODE, key as u32);
         match key >> KIND_AT {
             0 => Self::Start(rest),
             1 => Self::Sender(node, rest),
@@ -260,8 +270,8 @@ mod tests {
     fn timer() -> impl Strategy<Value = Timer> {
         (0..9, 0u32..1 << 29, any::<u32>()).prop_map(|(kind, node, rest)| match kind {
             0 => Timer::Start(rest),
-            1 => Timer::of_sender(node, rest),
-            2 => Timer::of_receiver(node, rest),
+            1 => Timer::of_sender((node, node as u8 % 64), rest),
+            2 => Timer::of_receiver((node, node as u8 % 64), rest),
             3 => Timer::SwitchBalancer(node, rest),
             4 => Timer::HostBalancer(node, rest),
             5 => Timer::Work(rest),

@@ -1,16 +1,17 @@
 //! One simulation on several threads: the outcome is that of one thread, to the bit, for any cut of the fabric.
 //!
-//! Everything that takes one thread is taken out of a scenario first: load balancers other than tables, transports other than TCP
-//! and RoCE, graphs, and flows that wait for what is received elsewhere. Fabric, changes, sizes, cards, tables and intervals
-//! stay.
+//! Everything that takes one thread is taken out of a scenario first: load balancers other than tables and entropies that hosts
+//! choose, transports other than TCP, RoCE and UEC, graphs, and flows that wait for what is received elsewhere. Fabric, changes,
+//! sizes, cards, tables and intervals stay.
 
 use crate::broken::{Broken, holds};
 use anabranch_balancers::{Settings, Task};
 use anabranch_fabric::Fabric;
 use anabranch_scenario::Resolved;
 use anabranch_sim::transport::control::Law;
-use anabranch_sim::transport::roce::{Completion, Roce, Semantics};
-use anabranch_sim::transport::{Control, QueuePairs, Tcp, Transport};
+use anabranch_sim::transport::roce::{Roce, Semantics};
+use anabranch_sim::transport::uec::Uec;
+use anabranch_sim::transport::{Completion, Control, Tcp, Transport};
 use anabranch_sim::{Outcome, Partition, Progress};
 use anabranch_traffic::random::Stream;
 use anabranch_traffic::{Flow, Start};
@@ -27,8 +28,7 @@ const EVENTS_MAX: u64 = 200_000;
 /// Settings without what takes one thread.
 fn plain(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
-    let scheme = settings.balancing.scheme.clone();
-    if scheme.get().is_some() {
+    if settings.balancing.scheme.get().is_some_and(|scheme| !scheme.runs_in_parts()) {
         settings.balancing = anabranch_balancers::Balancing::ECMP;
     }
     settings.transports.iter_mut().for_each(|transport| *transport = plain_transport(transport));
@@ -40,20 +40,21 @@ fn plain(settings: &Settings) -> Settings {
     settings
 }
 
-/// RoCE with writes over one queue pair, or else TCP.
+/// RoCE with writes or UEC, or else TCP.
 fn plain_transport(transport: &Transport) -> Transport {
-    if let Transport::Roce(roce) = transport {
-        let law = if roce.law.reads_telemetry() { Law::None } else { roce.law };
-        return Transport::Roce(Roce {
-            law,
+    match transport {
+        Transport::Roce(roce) => Transport::Roce(Roce {
+            law: if roce.law.reads_telemetry() { Law::None } else { roce.law },
             semantics: Semantics::Write,
             completion: Completion::Delivered,
-            queue_pairs: QueuePairs { persistent: roce.queue_pairs.persistent, ..QueuePairs::ONE },
             ..roce.clone()
-        });
+        }),
+        Transport::Uec(uec) => Transport::Uec(Uec { completion: Completion::Delivered, ..uec.clone() }),
+        Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => {
+            let tcp = transport.tcp().cloned().unwrap_or_else(|| Tcp::plain(Control::Dctcp { gain: 0.0625 }));
+            Transport::Tcp(Tcp { persistent: false, ..tcp })
+        }
     }
-    let tcp = transport.tcp().cloned().unwrap_or_else(|| Tcp::plain(Control::Dctcp { gain: 0.0625 }));
-    Transport::Tcp(Tcp { persistent: false, ..tcp })
 }
 
 /// The flows, each of which waits for what its own host receives, or for none.

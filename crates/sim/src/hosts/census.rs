@@ -2,6 +2,7 @@
 //! are open in the whole fabric, and which of them have closed.
 
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// Step of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -16,14 +17,22 @@ pub(crate) struct Step {
 /// What has happened to a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Happening {
-    /// It opened for a flow, which had begun at a time.
-    Opened { flow: u32, start_ps: u64 },
-    /// Its sender has everything acknowledged: it closes, now or when its message is delivered.
-    Acknowledged,
-    /// Its message has arrived whole, and waits until those before it on its queue pair have.
-    Arrived,
-    /// Its message, which waited, is delivered.
-    Delivered,
+    /// It opened for a flow, which had begun at a time, on a queue pair.
+    Opened { flow: u32, queue_pair: u8, start_ps: u64 },
+    /// Its sender has all of the flow acknowledged: it closes, now or when all parts of the flow are delivered.
+    Acknowledged { flow: u32 },
+    /// Its part of a flow has arrived whole, and waits until those before it on its queue pair have.
+    Arrived { flow: u32 },
+    /// Its part of a flow, which waited, is delivered.
+    Delivered { flow: u32 },
+}
+
+/// A flow of which some parts have arrived whole and wait for others.
+#[derive(Default)]
+struct Waiting {
+    parts: u32,
+    /// Its connections, once all of it is acknowledged.
+    acknowledged: Vec<u32>,
 }
 
 /// Connections of the whole fabric, as far as all parts have reported.
@@ -31,8 +40,8 @@ pub(crate) enum Happening {
 pub(super) struct Census {
     /// Steps that are not counted yet.
     steps: Vec<Step>,
-    /// Connections whose message waits, and whether everything of it is acknowledged.
-    waiting: FxHashMap<u32, bool>,
+    /// Flows of which some parts wait.
+    waiting: FxHashMap<u32, Waiting>,
     open: u64,
     /// Most connections that were open at once.
     pub(super) peak: u64,
@@ -51,29 +60,27 @@ impl Census {
         let known = self.steps.partition_point(|step| step.position < before);
         let mut closed = Vec::new();
         for Step { name, what, .. } in self.steps.drain(..known) {
-            let closes = match what {
+            let before = closed.len();
+            match what {
                 Happening::Opened { .. } => {
                     self.open += 1;
                     self.peak = self.peak.max(self.open);
-                    false
                 }
-                Happening::Acknowledged => match self.waiting.get_mut(&name) {
-                    Some(acknowledged) => {
-                        *acknowledged = true;
-                        false
-                    }
-                    None => true,
+                Happening::Acknowledged { flow } => match self.waiting.get_mut(&flow) {
+                    Some(waiting) => waiting.acknowledged.push(name),
+                    None => closed.push(name),
                 },
-                Happening::Arrived => {
-                    self.waiting.insert(name, false);
-                    false
+                Happening::Arrived { flow } => self.waiting.entry(flow).or_default().parts += 1,
+                Happening::Delivered { flow } => {
+                    if let Entry::Occupied(mut waiting) = self.waiting.entry(flow) {
+                        waiting.get_mut().parts -= 1;
+                        if waiting.get().parts == 0 {
+                            closed.append(&mut waiting.remove().acknowledged);
+                        }
+                    }
                 }
-                Happening::Delivered => self.waiting.remove(&name) == Some(true),
-            };
-            if closes {
-                self.open -= 1;
-                closed.push(name);
             }
+            self.open -= (closed.len() - before) as u64;
         }
         closed
     }
@@ -83,23 +90,29 @@ impl Census {
 mod tests {
     use super::*;
 
-    /// A connection closes when it is acknowledged and its message does not wait, whichever comes last; steps that come early wait.
+    /// The connections of a flow close when it is acknowledged and no part of it waits, whichever comes last; steps that come
+    /// early wait.
     #[test]
-    fn a_connection_closes_by_the_later_of_two_steps() {
+    fn connections_close_by_the_later_of_two_steps() {
         let mut census = Census::default();
+        let opened = |flow, queue_pair| Happening::Opened { flow, queue_pair, start_ps: 0 };
         let steps = [
-            (9, 2, Happening::Delivered),
-            (1, 1, Happening::Opened { flow: 0, start_ps: 0 }),
-            (2, 2, Happening::Opened { flow: 1, start_ps: 0 }),
-            (4, 2, Happening::Arrived),
-            (6, 2, Happening::Acknowledged),
-            (6, 1, Happening::Acknowledged),
+            (9, 2, Happening::Delivered { flow: 1 }),
+            (8, 3, Happening::Delivered { flow: 1 }),
+            (1, 1, opened(0, 0)),
+            (2, 2, opened(1, 0)),
+            (2, 3, opened(1, 1)),
+            (4, 2, Happening::Arrived { flow: 1 }),
+            (5, 3, Happening::Arrived { flow: 1 }),
+            (6, 2, Happening::Acknowledged { flow: 1 }),
+            (6, 3, Happening::Acknowledged { flow: 1 }),
+            (6, 1, Happening::Acknowledged { flow: 0 }),
         ];
         for (position, name, what) in steps {
             census.note(Step { position, name, what });
         }
-        assert_eq!((census.settle(6), census.peak), (vec![], 2));
+        assert_eq!((census.settle(6), census.peak), (vec![], 3));
         assert_eq!(census.settle(9), vec![1]);
-        assert_eq!((census.settle(10), census.open), (vec![2], 0));
+        assert_eq!((census.settle(10), census.open), (vec![2, 3], 0));
     }
 }

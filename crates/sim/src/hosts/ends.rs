@@ -12,6 +12,7 @@ impl Hosts<'_> {
         let Some(connection) = self.connections.get(name) else { return };
         let flow = connection.message.flow;
         let was_delivered = std::mem::replace(&mut connection.message.delivered, true);
+        self.note_arrived(name, network.now_ps);
         if !self.striped.carries(flow) {
             self.finish_flow(flow, network);
         } else if !was_delivered {
@@ -93,11 +94,12 @@ impl Hosts<'_> {
 
     /// Closes a connection, and tells the load balancer of both its hosts.
     pub(super) fn close(&mut self, name: u32, network: &mut Network) {
-        let Address { host, destination, .. } = self.connections.last_user(name).sending.address;
+        let connection = self.connections.last_user(name);
+        let (Address { host, destination, .. }, flow) = (connection.sending.address, connection.message.flow);
         match &mut self.remote {
             None => self.connections.close(name),
             Some(remote) => {
-                remote.report(name, Happening::Acknowledged, network);
+                remote.report(name, Happening::Acknowledged { flow }, network);
                 self.connections.close_slot(name);
             }
         }

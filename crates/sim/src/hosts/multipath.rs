@@ -102,7 +102,7 @@ impl Hosts<'_> {
         for index in 0..subflows {
             let entropies = self.entropies(message.flow, index, network);
             let subflow = Some(Subflow { multipath: slot, index });
-            let name = self.connect(subflow_message, subflow, entropies, network)?;
+            let name = self.connect((subflow_message, 0), subflow, entropies, network)?;
             self.multipaths.all[slot as usize].connections.push(name);
         }
         let multipath = &mut self.multipaths.all[slot as usize];

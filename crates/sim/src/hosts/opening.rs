@@ -44,11 +44,8 @@ impl Hosts<'_> {
             let (subflows, window_max_bytes) = (mptcp.subflows, mptcp.tcp.window_max_bytes);
             return self.begin_multipath(message, subflows, window_max_bytes, network);
         }
-        if let Some(pairs) = transport.queue_pairs() {
-            let keeps = pairs.persistent || holds;
-            if keeps || pairs.count > 1 {
-                return self.begin_parts(message, pairs, keeps.then_some(pair), network);
-            }
+        if let Some((pairs, keepers)) = self.queue_pairs_of(&pair) {
+            return self.begin_parts(message, pairs, keepers, network);
         }
         let is_stream = self.is_stream(&pair);
         let kept = if is_stream {
@@ -67,7 +64,7 @@ impl Hosts<'_> {
             }
             None => {
                 let entropies = self.entropies(index, 0, network);
-                self.connect(message, None, entropies, network)?
+                self.connect((message, 0), None, entropies, network)?
             }
         };
         if is_stream && kept.is_none() {
@@ -100,10 +97,10 @@ impl Hosts<'_> {
         self.transports[usize::from(flow.transport)].protocol().is_persistent() && flow.path.is_none()
     }
 
-    /// A connection for a flow, or for a part of it; still closed.
+    /// A connection for a flow, or for the part of it on a queue pair; still closed.
     pub(super) fn connect(
         &mut self,
-        message: Message,
+        (message, queue_pair): (Message, u8),
         subflow: Option<Subflow>,
         [entropy_forth, entropy_back]: [u32; 2],
         network: &mut Network,
@@ -113,8 +110,8 @@ impl Hosts<'_> {
             Some(remote) => self.connections.open_as(remote.name()?, Connection::blank),
         };
         let name = connection.sending.address.connection;
-        self.set_up(name, message, subflow, [entropy_forth, entropy_back], network);
-        self.report_opening(name, message.flow, network);
+        self.set_up(name, (message, queue_pair), subflow, [entropy_forth, entropy_back], network);
+        self.report_opening(name, (message.flow, queue_pair), network);
         Ok(name)
     }
 
@@ -122,7 +119,7 @@ impl Hosts<'_> {
     pub(super) fn set_up(
         &mut self,
         name: u32,
-        message: Message,
+        (message, queue_pair): (Message, u8),
         subflow: Option<Subflow>,
         [entropy_forth, entropy_back]: [u32; 2],
         network: &mut Network,
@@ -131,6 +128,7 @@ impl Hosts<'_> {
         let pinned = self.pins.of(&flow);
         let Some(connection) = self.connections.get(name) else { return };
         connection.message = message;
+        connection.queue_pair = queue_pair;
         connection.subflow = subflow;
         connection.transport = flow.transport;
         // All that its sender has acknowledged was delivered in the other part.

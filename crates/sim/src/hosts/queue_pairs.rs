@@ -100,27 +100,36 @@ impl Striped {
         self.kept[parts.keepers? as usize].pairs.get_mut(usize::from(part.queue_pair))
     }
 
-    /// Parts of other messages and of this one that are not delivered, on the queue pair of its only part, if it is kept.
-    pub(super) fn undelivered(&self, flow: u32) -> impl Iterator<Item = &Undelivered> {
-        let queue = self.messages.get(&flow).and_then(|parts| {
-            let part = parts.begun.first()?;
-            self.kept[parts.keepers? as usize].pairs.get(usize::from(part.queue_pair))
-        });
-        queue.into_iter().flat_map(|queue| &queue.undelivered)
+    /// Whether a flow is a message in parts some of which are not delivered.
+    pub(super) fn is_undelivered(&self, flow: u32) -> bool {
+        self.messages.get(&flow).is_some_and(|parts| parts.undelivered > 0)
     }
 
-    /// A message has begun elsewhere, whose only part is to be delivered here.
-    pub(super) fn expect(&mut self, flow: u32, parts: Parts, part: Undelivered) {
-        let connection = part.connection;
-        self.messages.insert(flow, parts);
+    /// Whether a flow is a message in parts one of which has begun.
+    pub(super) fn has_begun(&self, flow: u32) -> bool {
+        self.messages.get(&flow).is_some_and(|parts| !parts.begun.is_empty())
+    }
+
+    /// A part of a message has begun elsewhere, which is to be delivered here: one of so many, on queue pairs that `keepers`
+    /// keep, if they do.
+    pub(super) fn expect(
+        &mut self,
+        flow: u32,
+        (connection, queue_pair): (u32, u8),
+        (count, keepers): (u32, Option<u32>),
+    ) {
+        let parts = || Parts { keepers, begun: Vec::new(), undelivered: count, unended: count };
+        let parts = self.messages.entry(flow).or_insert_with(parts);
+        parts.begun.push(Part { connection, queue_pair, ended: false });
         if let Some(queue) = self.queue_of(flow, connection) {
-            queue.undelivered.push_back(part);
+            queue.undelivered.push_back(Undelivered { connection, flow, arrived: false });
         }
     }
 
-    /// A message has ended elsewhere.
-    pub(super) fn forget(&mut self, flow: u32) {
-        self.messages.remove(&flow);
+    /// A message has ended elsewhere. Returns its connections.
+    pub(super) fn forget(&mut self, flow: u32) -> Vec<u32> {
+        let parts = self.messages.remove(&flow);
+        parts.map_or_else(Vec::new, |parts| parts.begun.iter().map(|part| part.connection).collect())
     }
 
     /// Number of two hosts that keep so many queue pairs.
@@ -224,7 +233,7 @@ impl Hosts<'_> {
         entropies: [u32; 2],
         network: &mut Network,
     ) -> Result<(), SimulationError> {
-        let name = self.connect(Message::whole(flow, bytes), None, entropies, network)?;
+        let name = self.connect((Message::whole(flow, bytes), queue_pair), None, entropies, network)?;
         let Some(parts) = self.striped.messages.get_mut(&flow) else { return Ok(()) };
         parts.begun.push(Part { connection: name, queue_pair, ended: false });
         let number = self.flows.flow(flow).transport;
@@ -320,7 +329,7 @@ impl Hosts<'_> {
         }
         let arrived = queue.undelivered.iter().take_while(|part| part.arrived).count();
         let delivered: Vec<Undelivered> = queue.undelivered.drain(..arrived).collect();
-        self.report_order(name, &delivered, network);
+        self.report_order((flow, name), &delivered, network);
         for part in delivered {
             self.count_delivered(part.flow, network);
         }

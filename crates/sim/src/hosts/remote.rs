@@ -4,17 +4,17 @@
 //! meet after that, before anything can have arrived. Between the halves go packets alone, with one exception: a connection
 //! closes for both halves at once, when its sender has everything acknowledged. The parts report when that was
 //! ([`super::census`]), and what a receiver does that has all of its message, and so may be closed, waits until that is
-//! known.
+//! known, if an answer may have reached the sender since.
 
 use super::Hosts;
 use super::census::{Census, Happening, Step};
 use super::names::Names;
 use crate::SimulationError;
-use crate::connections::{Connection, Message};
+use crate::connections::Connection;
+use crate::cut::Cut;
 use crate::flow_record::Fate;
 use crate::network::Network;
-use crate::timers::Timer;
-use crate::{FlowRecord, Kind, Packet};
+use crate::{FlowRecord, Packet};
 use anabranch_traffic::{Flow, PlacedWork, Start};
 use rustc_hash::FxHashMap;
 
@@ -27,14 +27,17 @@ pub(crate) struct Remote {
     downlinks: Vec<u32>,
     /// Start of the last flow of all that begins at a time, in picoseconds.
     last_start_ps: u64,
-    names: Names,
+    pub(super) names: Names,
     /// Connections that were named here, each with its flow.
     named: Vec<(u32, u32)>,
     /// Steps of connections since the last meeting.
     steps: Vec<Step>,
-    census: Census,
+    pub(super) census: Census,
     /// When senders in other parts had everything acknowledged whose receiver is here.
-    closings: FxHashMap<u32, u64>,
+    pub(super) closings: FxHashMap<u32, u64>,
+    /// When messages of other parts had arrived whole, in picoseconds, and how long an answer takes at least.
+    pub(super) arrived_ps: FxHashMap<u32, u64>,
+    pub(super) answer_ps: u64,
     /// Counts of segments that no half counts, by connection.
     ends: FxHashMap<u32, FlowRecord>,
     /// Receivers here that have not all of their message, once they are asked for.
@@ -91,11 +94,13 @@ impl Remote {
 }
 
 impl Hosts<'_> {
-    /// Makes these the hosts of one of so many parts of a fabric: says of each host whether it is here, and which port's link
-    /// ends at it. To be called before flows are scheduled.
-    pub(crate) fn set_part(&mut self, (part, parts): (u32, u32), here: Vec<bool>, downlinks: Vec<u32>) {
-        let names = Names::new(part, parts);
-        self.remote = Some(Box::new(Remote { here, downlinks, names, ..Remote::default() }));
+    /// Makes these the hosts of a part of a fabric: says which port's link ends at each host. To be called before flows are
+    /// scheduled.
+    pub(crate) fn set_part(&mut self, cut: &Cut, part: u32, downlinks: Vec<u32>) {
+        let here = (0..downlinks.len() as u32).map(|host| cut.part_of(host) == part).collect();
+        let names = Names::new(part, cut.parts() as u32);
+        let answer_ps = cut.apart_ps();
+        self.remote = Some(Box::new(Remote { here, downlinks, names, answer_ps, ..Remote::default() }));
     }
 
     /// Notes the flows that begin at a time, and returns those that begin in this part. All flows are loaded.
@@ -133,11 +138,11 @@ impl Hosts<'_> {
     }
 
     /// Reports that a connection opened here, if this is a part.
-    pub(super) fn report_opening(&mut self, name: u32, index: u32, network: &Network) {
+    pub(super) fn report_opening(&mut self, name: u32, (index, queue_pair): (u32, u8), network: &Network) {
         let Some(remote) = &mut self.remote else { return };
         let Flow { dst, start, .. } = *self.flows.flow(index);
         remote.named.push((name, index));
-        if !matches!(start, Start::At(_)) {
+        if !matches!(start, Start::At(_)) && !self.striped.has_begun(index) {
             remote.waiting -= 1;
             if !remote.has(dst) {
                 self.hopeful -= 1;
@@ -145,19 +150,21 @@ impl Hosts<'_> {
             }
         }
         let start_ps = self.flows.record(index).start_ps;
-        remote.report(name, Happening::Opened { flow: index, start_ps }, network);
+        remote.report(name, Happening::Opened { flow: index, queue_pair, start_ps }, network);
     }
 
     /// Takes in a step of a connection, of this part or another.
     pub(crate) fn take_step(&mut self, step: Step, network: &mut Network) {
         match step.what {
-            Happening::Opened { flow, start_ps } => self.open_receiver(step.name, (flow, start_ps), network),
-            Happening::Acknowledged if self.is_received_here(step.name) => {
+            Happening::Opened { flow, queue_pair, start_ps } => {
+                self.open_receiver(step.name, (flow, queue_pair), start_ps, network);
+            }
+            Happening::Acknowledged { .. } if self.is_received_here(step.name) => {
                 if let Some(remote) = &mut self.remote {
                     remote.closings.insert(step.name, step.position);
                 }
             }
-            Happening::Acknowledged | Happening::Arrived | Happening::Delivered => {}
+            Happening::Acknowledged { .. } | Happening::Arrived { .. } | Happening::Delivered { .. } => {}
         }
         if let Some(remote) = &mut self.remote {
             remote.census.note(step);
@@ -165,97 +172,26 @@ impl Hosts<'_> {
     }
 
     /// Opens the receiving half of a connection whose sender is in another part, if its host is here.
-    fn open_receiver(&mut self, name: u32, (index, start_ps): (u32, u64), network: &mut Network) {
-        let Flow { src, dst, size_bytes, start, .. } = *self.flows.flow(index);
+    fn open_receiver(
+        &mut self,
+        name: u32,
+        (index, queue_pair): (u32, u8),
+        start_ps: u64,
+        network: &mut Network,
+    ) {
+        let Flow { src, dst, start, .. } = *self.flows.flow(index);
         let Some(remote) = &mut self.remote else { return };
         if !remote.has(dst) || remote.has(src) {
             return;
         }
-        self.hopeful += u64::from(!matches!(start, Start::At(_)));
+        self.hopeful += u64::from(!matches!(start, Start::At(_)) && !self.striped.has_begun(index));
         if let Some(receiving) = &mut remote.receiving {
             receiving.push(name);
         }
         self.flows.record(index).start_ps = start_ps;
-        let entropies = match self.keepers_of(index) {
-            Some(keepers) => self.expect_part((name, index), keepers, network),
-            None => self.entropies(index, 0, network),
-        };
+        let (message, entropies) = self.expect_part(name, (index, queue_pair), network);
         self.connections.open_as(name, Connection::blank);
-        self.set_up(name, Message::whole(index, size_bytes), None, entropies, network);
-    }
-
-    /// Whether a connection is open whose receiver is here and not its sender.
-    pub(super) fn is_received_here(&self, name: u32) -> bool {
-        let (Some(remote), Some(connection)) = (&self.remote, self.connections.peek(name)) else {
-            return false;
-        };
-        let address = &connection.sending.address;
-        remote.has(address.destination) && !remote.has(address.host)
-    }
-
-    /// Closes connections whose closing all parts have passed, and frees their names: those before `position`.
-    pub(crate) fn settle_closings(&mut self, position: u64) {
-        let Some(remote) = &mut self.remote else { return };
-        for name in remote.census.settle(position) {
-            if let Some(remote) = &mut self.remote {
-                remote.names.free(name);
-            }
-            self.close_receiver(name);
-        }
-    }
-
-    /// Closes the receiving half of a connection whose sender, in another part, has closed.
-    fn close_receiver(&mut self, name: u32) {
-        if !self.is_received_here(name) {
-            return;
-        }
-        let Some(connection) = self.connections.get(name) else { return };
-        let flow = connection.message.flow;
-        if self.striped.carries(flow) {
-            self.leave_parts(flow);
-        } else {
-            let transport = &self.transports[usize::from(connection.transport)];
-            connection.write_counters(transport, self.flows.record(flow));
-        }
-        self.connections.close_slot(name);
-        if let Some(remote) = &mut self.remote {
-            remote.closings.remove(&name);
-        }
-    }
-
-    /// Whether what a receiving half does next, at a position in the order of events, may depend on whether its sender, in
-    /// another part, has closed; closes it if it has. `known`: all that was closed before this position is known.
-    pub(crate) fn depends_on_sender(&mut self, name: u32, position: u64, known: u64) -> bool {
-        let Some(message) = self.connections.peek(name).map(|connection| connection.message) else {
-            return false;
-        };
-        // While its message waits, it is open whatever is acknowledged.
-        if !message.delivered
-            || !self.is_received_here(name)
-            || self.striped.keeps_waiting(message.flow, name)
-        {
-            return false;
-        }
-        let closing = self.remote.as_ref().and_then(|remote| remote.closings.get(&name)).copied();
-        if closing.is_some_and(|closing| closing < position) {
-            self.close_receiver(name);
-            return false;
-        }
-        position > known
-    }
-
-    /// Whether the receiver of a packet may depend on its sender: see [`Self::depends_on_sender`].
-    #[inline(always)]
-    pub(crate) fn packet_depends(&mut self, packet: &Packet, position: u64, known: u64) -> bool {
-        matches!(packet.kind, Kind::Data | Kind::Syn)
-            && self.depends_on_sender(packet.connection, position, known)
-    }
-
-    /// Whether a timer that is due now may depend on a sender: see [`Self::depends_on_sender`].
-    pub(crate) fn timer_depends(&mut self, timer: Timer, now_ps: u64, position: u64, known: u64) -> bool {
-        let Timer::Receiver(_, name) = timer else { return false };
-        let is_due = self.connections.peek(name).is_some_and(|one| one.receiving.wake_ps == now_ps);
-        is_due && self.depends_on_sender(name, position, known)
+        self.set_up(name, (message, queue_pair), None, entropies, network);
     }
 
     /// Time before which some flow that is received here cannot have all of its bytes, if nothing of this part

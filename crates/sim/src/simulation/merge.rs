@@ -42,13 +42,15 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
         let sums = self.sums();
         let RemoteOutcome { named, ends, peak: connections_peak } = self.hosts.take_remote();
         let works = self.hosts.work_records();
+        let mut counts = self.forwarding.balancer.counts();
+        self.network.with_host_balancer(|host, _| counts.extend(host.counts()));
         let (flows, _) = self.hosts.into_records()?;
         Ok(PartOutcome {
             end_ps,
             sums,
             connections_peak,
             packets_peak: self.network.packets.peak() as u64,
-            counts: self.forwarding.balancer.counts(),
+            counts,
             ports: self.port_records,
             queues: self.queue_samples,
             flows,

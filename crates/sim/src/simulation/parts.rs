@@ -14,8 +14,8 @@
 use super::merge::PartOutcome;
 use super::{EVENTS_PER_REPORT, Simulation};
 use crate::cut::Cut;
-use crate::door::SwitchBalancer;
-use crate::hosts::Step;
+use crate::door::{HostBalancer, SwitchBalancer};
+use crate::hosts::{Next, Step};
 use crate::meeting::{Meetings, Seat};
 use crate::network::{Letter, source};
 use crate::queue::NEVER_PS;
@@ -95,13 +95,13 @@ struct Bounds {
 }
 
 /// Simulates `flows` over `fabric` in the parts of `partition`, each on a thread of its own, with values of the load balancer
-/// of switches that `make` makes. The outcome is that of [`Simulation::run`], to the bit; which runs have parts,
+/// of switches, and of hosts if there is one, that `make` makes. The outcome is that of [`Simulation::run`], to the bit; which runs have parts,
 /// [`crate::one_thread`] says.
 ///
 /// # Errors
 /// As [`Simulation::new`] and [`Simulation::run`].
 pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
-    make: &(dyn Fn() -> Result<B, SimulationError> + Sync),
+    make: &(dyn Fn() -> Result<(B, Option<Box<dyn HostBalancer>>), SimulationError> + Sync),
     weighing: &Weighing,
     (fabric, flows): (&Fabric, &dyn FlowSource),
     settings: &Settings<C>,
@@ -113,7 +113,8 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
     let sink = progress.take_sink();
     let run = |number: usize| {
         let mut seat = meetings.seat(number);
-        let mut simulation = Simulation::new(make()?, None, weighing.clone(), fabric, flows, settings)?;
+        let (switches, hosts) = make()?;
+        let mut simulation = Simulation::new(switches, hosts, weighing.clone(), fabric, flows, settings)?;
         simulation.join(&cut, number);
         simulation.run_part(&mut seat, progress)?;
         simulation.part_outcome()
@@ -134,10 +135,8 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
 impl<B: SwitchBalancer> Simulation<'_, B> {
     /// Makes this the simulation of one part.
     fn join(&mut self, cut: &Arc<Cut>, number: usize) {
-        let here = (0..self.hosts_count).map(|host| cut.part_of(host) as usize == number).collect();
         let downlink = |host| self.fabric.ports()[self.fabric.ports_of(host)[0] as usize].reverse;
-        let part = (number as u32, cut.parts() as u32);
-        self.hosts.set_part(part, here, (0..self.hosts_count).map(downlink).collect());
+        self.hosts.set_part(cut, number as u32, (0..self.hosts_count).map(downlink).collect());
         self.network.set_part(Arc::clone(cut), number as u32);
         let (lookahead_ps, delivery_ps) = (cut.lookahead_ps(), cut.delivery_ps());
         self.part = Some(Box::new(Part { number, lookahead_ps, delivery_ps, ..Part::default() }));
@@ -154,6 +153,11 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
                 self.forwarding.balancer.begin(switch, &mut self.network);
             }
         }
+        let here = (0..self.hosts_count).filter(|&host| self.network.has_node(host));
+        let here: Vec<u32> = here.collect();
+        self.network.with_host_balancer(|balancer, network| {
+            here.into_iter().for_each(|host| balancer.begin(host, network));
+        });
         self.hosts.schedule(None, &mut self.network)?;
         let end_ps = self.end_ps.min(self.network.queue.horizon_ps());
         let last_start_ps = self.hosts.last_start_ps();
@@ -292,7 +296,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             let Some((now_ps, source)) = self.network.queue.first() else { break };
             let Some(crossing) = &self.network.crossing else { break };
             let position = key.max(crossing.position);
-            if self.depends(source, now_ps, position, bounds.known) {
+            if self.depends(source, &Next { now_ps, position, known: bounds.known }) {
                 break;
             }
             debug_assert!(now_ps >= self.network.now_ps, "time runs back");
@@ -329,16 +333,16 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
 
     /// Whether the next event depends on whether a connection is closed, which is not known yet.
     #[inline(always)]
-    fn depends(&mut self, source: usize, now_ps: u64, position: u64, known: u64) -> bool {
+    fn depends(&mut self, source: usize, next: &Next) -> bool {
         if source >= source::PORTS {
             let egress = &self.network.ports[source - source::PORTS];
-            if egress.to >= self.hosts_count || egress.next_arrival_ps() > now_ps {
+            if egress.to >= self.hosts_count || egress.next_arrival_ps() > next.now_ps {
                 return false;
             }
             let packet = self.network.packets.get(egress.next_packet());
-            return self.hosts.packet_depends(packet, position, known);
+            return self.hosts.packet_depends(packet, next);
         }
         let timer = if source == source::TIMERS { self.network.next_timer() } else { None };
-        timer.is_some_and(|timer| self.hosts.timer_depends(timer, now_ps, position, known))
+        timer.is_some_and(|timer| self.hosts.timer_depends(timer, next))
     }
 }

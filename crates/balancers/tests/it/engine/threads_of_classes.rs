@@ -13,7 +13,7 @@ use anabranch_sim::transport::roce::Roce;
 use anabranch_sim::{Class, Framing, Nic, Partition, Progress, check_switches};
 
 /// Leaves and spines whose ports tell classes apart, with little room.
-fn classed(make: impl FnOnce(&mut SwitchSettings)) -> Fabric {
+pub(super) fn classed(make: impl FnOnce(&mut SwitchSettings)) -> Fabric {
     let link = LinkSettings {
         marking: Marking::Ramp { low_bytes: 5_000, high_bytes: 40_000, probability: 0.2 },
         buffer: Buffer { bytes: 60_000, packets: u32::MAX },
@@ -35,13 +35,13 @@ fn classed(make: impl FnOnce(&mut SwitchSettings)) -> Fabric {
     fabric
 }
 
-fn lossless(switches: &mut SwitchSettings) {
+pub(super) fn lossless(switches: &mut SwitchSettings) {
     switches.classes[Class::Data as usize].lossless = true;
     switches.mark_at = MarkAt::Dequeue;
     switches.shared = Some(SharedBuffer { bytes: 180_000, ..SharedBuffer::default() });
 }
 
-fn trimming(switches: &mut SwitchSettings) {
+pub(super) fn trimming(switches: &mut SwitchSettings) {
     switches.classes[Class::Data as usize].trim = true;
     switches.mark_at = MarkAt::Dequeue;
 }

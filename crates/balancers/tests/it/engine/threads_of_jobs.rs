@@ -16,7 +16,7 @@ use anabranch_work::{Act, Builder, NodeId};
 use std::sync::Arc;
 
 /// Two steps of an all-reduce around all hosts.
-fn ring(fabric: &Fabric, bytes: u64) -> Vec<Flow> {
+pub(super) fn ring(fabric: &Fabric, bytes: u64) -> Vec<Flow> {
     let workers = (0..fabric.hosts()).collect();
     let ring = RingAllReduce {
         workers,
@@ -40,7 +40,7 @@ pub(super) fn roce(recovery: Recovery, persistent: bool) -> Transport {
 }
 
 pub(super) const GO_BACK_N: Recovery = Recovery::GoBackN { nack_ps: 4 * PS_PER_US };
-const SELECTIVE: Recovery = Recovery::Selective { rto_low_ps: 100 * PS_PER_US };
+pub(super) const SELECTIVE: Recovery = Recovery::Selective { rto_low_ps: 100 * PS_PER_US };
 
 /// Runs with links that lose frames and die: over TCP, over queue pairs of each message's own, and over those that are kept,
 /// on which a message waits for the one before it.
@@ -72,7 +72,7 @@ fn rings_have_the_same_bits() {
 }
 
 /// A graph of messages around a ring, each rank of which computes on what it has received before it sends it on.
-fn relay(fabric: &Fabric, transport: Transport, ordered: bool) -> (Vec<Flow>, Settings) {
+pub(super) fn relay(fabric: &Fabric, transport: Transport, ordered: bool) -> (Vec<Flow>, Settings) {
     let ranks = fabric.hosts();
     let mut builder = Builder::new("relay", ranks).unwrap();
     let mut computed: Vec<Option<NodeId>> = vec![None; ranks as usize];

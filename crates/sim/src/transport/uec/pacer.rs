@@ -37,6 +37,11 @@ impl Pacer {
         turn
     }
 
+    /// The receiver whose turn comes so many turns after the next, if nobody lines up before.
+    pub(crate) fn coming(&self, after: usize) -> Option<u32> {
+        self.in_line.iter().chain(&self.satisfied).nth(after).copied()
+    }
+
     /// Puts the receiver that had the turn where it belongs now.
     pub(crate) fn put(&mut self, connection: u32, queue: Queue) {
         match queue {

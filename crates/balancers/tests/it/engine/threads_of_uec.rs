@@ -1,0 +1,121 @@
+//! UEC on several threads: windows of senders, credit of receivers, trimmed packets and what is asked for again have the same
+//! bits for any cut of the fabric.
+
+use super::partitions::leaf_spine;
+use super::setup::*;
+use super::threads::{bursts, by_lot, changes, compare, long_links, outcome, settings_of, short};
+use super::threads_of_classes::{classed, lossless, trimming};
+use super::threads_of_jobs::{relay, ring};
+use anabranch_balancers::{Settings, Table};
+use anabranch_fabric::{Fabric, What};
+use anabranch_sim::transport::control::Law;
+use anabranch_sim::transport::uec::{Credits, Uec};
+use anabranch_sim::transport::{QueuePairs, Transport};
+use anabranch_sim::{Nic, Outcome, Partition, PortRecord};
+use anabranch_traffic::Flow;
+
+/// Grants are small, so that pacers have many turns.
+const CREDITS: Credits = Credits { grant_bytes: 4096, ..Credits::DEFAULT };
+
+/// Congestion control at senders (NSCC), at receivers (RCCC), and both.
+pub(super) fn controls() -> [Uec; 3] {
+    let nscc = Uec { rto_ps: 300 * PS_PER_US, ..Uec::DEFAULT };
+    let both = Uec { credits: Some(CREDITS), ..nscc.clone() };
+    [nscc, Uec { law: Law::None, ..both.clone() }, both]
+}
+
+fn kept(uec: &Uec) -> Transport {
+    Transport::Uec(Uec { queue_pairs: QueuePairs { persistent: true, ..QueuePairs::ONE }, ..uec.clone() })
+}
+
+pub(super) fn spraying(fabric: &Fabric, transport: Transport, seed: u64) -> Settings {
+    let settings = settings_of(Table::Turns { block: false }, changes(fabric), seed);
+    Settings { transports: vec![transport], ..settings }
+}
+
+/// The outcome of the whole, which each cut has too.
+pub(super) fn same_for_cuts(fabric: &Fabric, flows: &[Flow], settings: &Settings, what: &str) -> Outcome {
+    let whole = outcome(fabric, flows, settings, None);
+    let seed = settings.seed;
+    let cuts = [
+        Partition::by_leaves(fabric, 2),
+        Partition::by_leaves(fabric, 3),
+        by_lot(fabric, seed, 2),
+        by_lot(fabric, seed, 5),
+    ];
+    for (number, cut) in cuts.iter().enumerate() {
+        let parts = outcome(fabric, flows, settings, Some(cut));
+        compare(&whole, &parts, &format!("{what}, cut {number}"));
+        assert_eq!(whole.works, parts.works, "{what}, cut {number}");
+    }
+    whole
+}
+
+/// Ports that trim, that pause and that drop, before every card: links lose frames and die, or change their rate where
+/// pauses go.
+#[test]
+fn flows_over_any_ports_have_the_same_bits() {
+    let nics = [Nic { jitter: true, ..Nic::FAIR }, Nic::RDMA, Nic::FIFO];
+    let fabrics = [(classed(trimming), false), (classed(lossless), true), (leaf_spine(), false)];
+    for (seed, (uec, nic)) in (0..).zip(controls().into_iter().zip(nics)) {
+        for (number, (fabric, pauses)) in fabrics.iter().enumerate() {
+            let mut settings = spraying(fabric, Transport::Uec(uec.clone()), seed);
+            settings.nic = nic;
+            if *pauses {
+                let stays = |what| matches!(what, What::PortLoss(..) | What::PortRate(..));
+                settings.changes.retain(|change| stays(change.what));
+            }
+            let what = format!("control {seed}, ports {number}");
+            let whole = same_for_cuts(fabric, &bursts(fabric)[..96], &settings, &what);
+            let sum = |count: fn(&PortRecord) -> u64| whole.ports.iter().map(count).sum::<u64>();
+            assert!(whole.totals.lost_packets > 10 && whole.totals.flows_finished > 80, "{what}");
+            assert_eq!(sum(|port| port.trimmed_packets) > 100, number == 0, "{what}");
+        }
+    }
+}
+
+/// Jobs over contexts of each message's own, and over those that are kept; a graph, whose messages follow each other.
+#[test]
+fn jobs_have_the_same_bits() {
+    let fabric = classed(trimming);
+    for (seed, uec) in (0..).zip(controls()) {
+        for transport in [Transport::Uec(uec.clone()), kept(&uec)] {
+            let settings = spraying(&fabric, transport, seed);
+            let whole = same_for_cuts(&fabric, &ring(&fabric, 200_000), &settings, "a ring");
+            assert!(whole.totals.flows_finished > 100);
+        }
+        let (flows, settings) = relay(&fabric, Transport::Uec(uec), true);
+        assert!(same_for_cuts(&fabric, &flows, &settings, "a graph").totals.flows_finished > 80);
+    }
+}
+
+/// A round trip takes 80 us. A packet is sent again after 15 and 45 us, and a request for credit is sent after 48: both arrive
+/// just after their connection has closed. Hosts go on to grant credit until they know, some so slowly that several
+/// connections have closed between two turns.
+#[test]
+fn a_receiver_grants_no_credit_to_one_who_has_closed() {
+    let fabric = long_links();
+    let runs =
+        (0..).zip(controls()).flat_map(|(seed, uec)| [15, 48].map(|rto_us| (seed, rto_us, uec.clone())));
+    for (seed, rto_us, uec) in runs {
+        let share = if rto_us == 48 { 0.05 } else { 0.99 };
+        let credits = uec.credits.map(|credits| Credits { most_bytes: Some(1), share, ..credits });
+        let uec = Uec { rto_ps: rto_us * PS_PER_US, credits, ..uec };
+        for transport in [Transport::Uec(uec.clone()), kept(&uec)] {
+            let settings = Settings { changes: Vec::new(), ..spraying(&fabric, transport, seed) };
+            let what = format!("control {seed}, a timeout of {rto_us} us");
+            let whole = same_for_cuts(&fabric, &short(&fabric), &settings, &what);
+            let again = whole.flows.iter().map(|record| record.retransmitted_packets).sum::<u64>();
+            assert!(again > 200, "{again} sent again");
+        }
+    }
+}
+
+/// Answers of one byte are sent in less time than any other frame.
+#[test]
+fn the_look_ahead_knows_the_shortest_answer() {
+    let fabric = super::setup::leaf_spine(2, 1, 2, Link { delay_ps: 1, ..TEN_GIG });
+    let settings = settings(Transport::Uec(Uec { answer_bytes: 1, ..Uec::DEFAULT }));
+    let flows = [flow(0, 3, 20_000, 0), flow(2, 1, 20_000, 0)];
+    same_for_cuts(&fabric, &flows, &settings, "short answers");
+}
