@@ -18,6 +18,7 @@ use crate::headers::Headers;
 use crate::hosts::Hosts;
 use crate::network::{Network, source};
 use crate::pinning::pin;
+use crate::sync::Ordering;
 use crate::timers::Timer;
 use crate::transport::Transport;
 use crate::walk::check_hashes;
@@ -28,7 +29,6 @@ use anabranch_split::picks::mix;
 use anabranch_traffic::FlowSource;
 use parts::Part;
 use replay::Carriage;
-use std::sync::atomic::Ordering;
 
 /// Events between two looks at [`Progress`].
 const EVENTS_PER_REPORT: u64 = 1 << 16;

@@ -19,14 +19,13 @@ use crate::hosts::Step;
 use crate::meeting::{Meetings, Seat};
 use crate::network::{Letter, source};
 use crate::queue::NEVER_PS;
+use crate::sync::{Ordering, scope};
 use crate::{Outcome, Partition, Progress, Settings, SimulationError};
 use anabranch_fabric::Fabric;
 use anabranch_plan::Weighing;
 use anabranch_traffic::FlowSource;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread;
 
 /// Report of a part to the others when they meet.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +117,7 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
         simulation.run_part(&mut seat, progress)?;
         simulation.part_outcome()
     };
-    let outcomes: Result<Vec<PartOutcome>, SimulationError> = thread::scope(|scope| {
+    let outcomes: Result<Vec<PartOutcome>, SimulationError> = scope(|scope| {
         let run = &run;
         let threads: Vec<_> = (1..cut.parts()).map(|number| scope.spawn(move || run(number))).collect();
         let first = run(0);
