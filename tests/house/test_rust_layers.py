@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from support.rust_source import code, paths_of
+
 ROOT = Path(__file__).resolve().parents[2]
 CRATES = sorted(path.parent.parent for path in [*ROOT.glob("crates/*/src/lib.rs"), ROOT / "ebpf/src/lib.rs"])
 
@@ -25,47 +27,13 @@ CIRCLES: dict[str, dict[str, set[frozenset[str]]]] = {
 """Circles that are known, by crate and by the module in which they stand (the root is empty), each with its reason. One
 that is opened must leave this list."""
 
-LITERALS = re.compile(
-    r"""
-    //[^\n]*                        # comments
-    | /\*.*?\*/
-    | r(\#*)".*?"\1                 # strings
-    | "(?:\\.|[^"\\])*"
-    | '(?:\\.[^']*|[^'\\])'         # characters, but no lifetimes
-    """,
-    re.DOTALL | re.VERBOSE,
-)
 SCANNED = re.compile(r"\bmod\s+(?P<inline>\w+)\s*\{|(?P<path>\b(?:crate|super(?:\s*::\s*super)*)\s*::)|[{}]")
 REEXPORT = re.compile(r"\bpub(?:\([^)]*\))?\s+use\s+(\w+)::([^;]+);")
 
 
-def code(path: Path) -> str:
-    """Source of a file without comments, strings and characters."""
-    return LITERALS.sub(" ", path.read_text())
-
-
-def paths_of(text: str) -> Iterator[tuple[str, ...]]:
-    """Paths of a tree of imports: `a::{b::C, d}` has `a::b::C` and `a::d`."""
-    if not (text := text.lstrip()).startswith("{"):
-        name = re.match(r"\w+", text)
-        if name:
-            rest = re.match(r"\s*::(?!<)", text[name.end() :])
-            deeper = list(paths_of(text[name.end() + rest.end() :])) if rest else []
-            yield from ((name[0], *path) for path in deeper or [()])
-        return
-    depth, start = 0, 1
-    for at, character in enumerate(text):
-        depth += (character == "{") - (character == "}")
-        if (character == "," and depth == 1) or depth == 0:
-            yield from paths_of(text[start:at])
-            start = at + 1
-        if depth == 0:
-            return
-
-
 def imported_paths(path: Path, module: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Paths from the crate's root that a file names, tests left out. `module` is where the file stands."""
-    text = code(path)
+    text = code(path.read_text())
     inline: list[str | None] = []
     for match in SCANNED.finditer(text):
         if match[0] == "}":
@@ -94,7 +62,7 @@ def imports(source: Path) -> dict[tuple[str, ...], dict[str, set[str]]]:
     for path, module in files.items():
         for depth in range(len(module)):
             uses.setdefault(module[:depth], {}).setdefault(module[depth], set())
-        exported = REEXPORT.findall(code(path))
+        exported = REEXPORT.findall(code(path.read_text()))
         home[module] = {name: child for child, names in exported for name in re.findall(r"\w+", names)}
     for path, module in files.items():
         for target in imported_paths(path, module):

@@ -112,10 +112,10 @@ def test_quick_is_declared_and_kept_apart(where: Path) -> None:
 
 
 def test_a_cell_that_fails_does_not_stop_the_others(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(job: Job, progress: Progress, command: Sequence[str]) -> None:
+    def fails(job: Job, progress: Progress, command: Sequence[str], threads: int) -> None:
         if "scheme spray" in job.words:
             raise AnabranchError(f"at {job.words}: no luck")
-        run_here(job, progress, command)
+        run_here(job, progress, command, threads)
 
     monkeypatch.setattr(local, "run_here", fails)
     done = anabranch("reproduce", "paper", "--quick", "--output", "out")

@@ -39,7 +39,10 @@ mod replay;
 mod settings;
 mod simulation;
 mod slab;
+mod sync;
 mod telemetry;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod timers;
 pub mod transport;

@@ -1,22 +1,12 @@
 //! Meetings of threads: each brings what it knows, and when all have come each has what the others brought.
 
-use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{available_parallelism, yield_now};
-use std::time::{Duration, Instant};
+use super::sync::{AtomicBool, AtomicUsize, Ordering, Slot, Wait, have_cores};
 
-/// Time for which a thread that waits keeps its core; afterwards others may have it.
-const SPIN: Duration = Duration::from_micros(2);
-
-/// Looks at the clock while spinning: one of so many rounds.
-const ROUNDS: u32 = 64;
-
-/// Barrier at which threads wait for each other by spinning.
+/// Barrier at which threads wait for each other.
 struct Barrier {
     threads: usize,
-    /// Whether a thread that waits may keep its core for a moment.
-    spins: bool,
+    /// Whether each thread can have a core of its own.
+    have_cores: bool,
     arrived: AtomicUsize,
     meetings: AtomicUsize,
     /// Whether a thread has left, so that nobody need wait for it.
@@ -24,11 +14,6 @@ struct Barrier {
 }
 
 impl Barrier {
-    /// Whether each thread can have a core of its own.
-    fn has_cores(threads: usize) -> bool {
-        available_parallelism().is_ok_and(|cores| cores.get() >= threads)
-    }
-
     /// Waits until all have come. Says whether they have.
     fn wait(&self) -> bool {
         let meeting = self.meetings.load(Ordering::Acquire);
@@ -37,20 +22,13 @@ impl Barrier {
             self.meetings.store(meeting.wrapping_add(1), Ordering::Release);
             return true;
         }
-        let (mut rounds, mut begun) = (0u32, None);
+        let mut wait = Wait::new(self.have_cores);
         while self.meetings.load(Ordering::Acquire) == meeting {
             if self.left.load(Ordering::Acquire) {
                 // It may have left after this very meeting.
                 return self.meetings.load(Ordering::Acquire) != meeting;
             }
-            rounds += 1;
-            if !self.spins
-                || rounds.is_multiple_of(ROUNDS) && begun.get_or_insert_with(Instant::now).elapsed() > SPIN
-            {
-                yield_now();
-            } else {
-                spin_loop();
-            }
+            wait.pause();
         }
         true
     }
@@ -58,8 +36,8 @@ impl Barrier {
 
 /// Board of a thread at a meeting: a report for all, and letters for each.
 struct Board<R, L> {
-    report: Mutex<R>,
-    letters: Vec<Mutex<Vec<L>>>,
+    report: Slot<R>,
+    letters: Vec<Slot<Vec<L>>>,
 }
 
 /// Meetings of some threads. Boards are two each: while some still read those of one meeting, others write those of the next,
@@ -72,12 +50,12 @@ pub(crate) struct Meetings<R, L> {
 impl<R: Clone + Default, L> Meetings<R, L> {
     pub(crate) fn new(threads: usize) -> Self {
         let board =
-            || Board { report: Mutex::default(), letters: (0..threads).map(|_| Mutex::default()).collect() };
+            || Board { report: Slot::default(), letters: (0..threads).map(|_| Slot::default()).collect() };
         let boards = || (0..threads).map(|_| board()).collect();
         Self {
             barrier: Barrier {
                 threads,
-                spins: Barrier::has_cores(threads),
+                have_cores: have_cores(threads),
                 arrived: AtomicUsize::new(0),
                 meetings: AtomicUsize::new(0),
                 left: AtomicBool::new(false),
@@ -91,10 +69,6 @@ impl<R: Clone + Default, L> Meetings<R, L> {
         let reports = vec![R::default(); self.barrier.threads];
         Seat { meetings: self, number, parity: false, reports, letters: Vec::new() }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One thread at its meetings.
@@ -120,17 +94,17 @@ impl<R: Clone + Default, L> Seat<'_, R, L> {
         let boards = &self.meetings.boards[usize::from(self.parity)];
         self.parity = !self.parity;
         let own = &boards[self.number];
-        *lock(&own.report) = report;
+        own.report.write(|slot| *slot = report);
         for (letters, slot) in letters.iter_mut().zip(&own.letters).filter(|(letters, _)| !letters.is_empty())
         {
-            std::mem::swap(letters, &mut *lock(slot));
+            slot.write(|slot| std::mem::swap(letters, slot));
         }
         if !self.meetings.barrier.wait() {
             return None;
         }
         for (board, report) in boards.iter().zip(&mut self.reports) {
-            report.clone_from(&lock(&board.report));
-            std::mem::swap(&mut self.letters, &mut *lock(&board.letters[self.number]));
+            board.report.read(|brought| report.clone_from(brought));
+            board.letters[self.number].write(|slot| std::mem::swap(&mut self.letters, slot));
             self.letters.drain(..).for_each(&mut read);
         }
         Some(&self.reports)
@@ -140,56 +114,5 @@ impl<R: Clone + Default, L> Seat<'_, R, L> {
 impl<R: Clone + Default, L> Drop for Seat<'_, R, L> {
     fn drop(&mut self) {
         self.meetings.barrier.left.store(true, Ordering::Release);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::thread;
-
-    /// Each thread reads what all brought to this meeting, and each letter once, in the order of those who wrote.
-    #[test]
-    fn all_read_what_all_bring() {
-        for threads in [1, 2, 3] {
-            let meetings = Meetings::<u64, (usize, u64)>::new(threads);
-            thread::scope(|scope| {
-                for number in 0..threads {
-                    let mut seat = meetings.seat(number);
-                    scope.spawn(move || {
-                        for round in 0..2000 {
-                            let mut letters: Vec<Vec<_>> = vec![Vec::new(); threads];
-                            // Not to everyone each time.
-                            for to in (0..threads).filter(|to| !(round + *to as u64).is_multiple_of(3)) {
-                                letters[to].extend([(number, round), (number, round + 1)]);
-                            }
-                            let mut read = Vec::new();
-                            let reports =
-                                seat.meet(10 * round + number as u64, &mut letters, |one| read.push(one));
-                            let expected: Vec<u64> =
-                                (0..threads as u64).map(|from| 10 * round + from).collect();
-                            assert_eq!(reports, Some(&expected[..]));
-                            let written = !(round + number as u64).is_multiple_of(3);
-                            let senders = if written { threads } else { 0 };
-                            let all: Vec<_> =
-                                (0..senders).flat_map(|from| [(from, round), (from, round + 1)]).collect();
-                            assert_eq!(read, all);
-                        }
-                    });
-                }
-            });
-        }
-    }
-
-    #[test]
-    fn nobody_waits_for_one_who_has_left() {
-        let meetings = Meetings::<u64, ()>::new(2);
-        thread::scope(|scope| {
-            let (mut first, second) = (meetings.seat(0), meetings.seat(1));
-            let waiting =
-                scope.spawn(move || first.meet(1, &mut [Vec::new(), Vec::new()], |()| ()).is_none());
-            drop(second);
-            assert!(waiting.join().unwrap());
-        });
     }
 }

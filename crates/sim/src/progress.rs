@@ -1,8 +1,8 @@
 //! How far a simulation is, for other threads to read, and the way to stop it.
 
+use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use crate::{FlowSink, PortRecord};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Written by the simulation every few thousand events; read by anyone.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Progress {
     /// asked for in time, and what was counted in the picosecond in which the last interval ended.
     #[must_use]
     pub fn take_ports(&self) -> Vec<PortRecord> {
-        let taken = std::mem::take(&mut *self.ports.lock().unwrap_or_else(PoisonError::into_inner));
+        let taken = std::mem::take(&mut *lock(&self.ports));
         self.ports_awaited.store(true, Ordering::Release);
         taken
     }
@@ -61,18 +61,18 @@ impl Progress {
         if copied == records.len() || !self.ports_awaited.swap(false, Ordering::Acquire) {
             return copied;
         }
-        self.ports.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&records[copied..]);
+        lock(&self.ports).extend_from_slice(&records[copied..]);
         records.len()
     }
 
     /// Sends the records of flows to `sink` instead of into the [`crate::Outcome`], for the next run that begins.
     pub fn send_flows_to(&self, sink: Arc<dyn FlowSink>) {
-        *self.flows.lock().unwrap_or_else(PoisonError::into_inner) = Some(sink);
+        *lock(&self.flows) = Some(sink);
     }
 
     /// Where the records of flows go, if not into the outcome.
     pub(crate) fn take_sink(&self) -> Option<Arc<dyn FlowSink>> {
-        self.flows.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.flows).take()
     }
 
     /// Asks the simulation to stop soon.

@@ -3,6 +3,7 @@
 mod change;
 mod driven;
 mod foresight;
+mod intervals;
 mod merge;
 mod parts;
 mod replay;
@@ -18,6 +19,7 @@ use crate::headers::Headers;
 use crate::hosts::Hosts;
 use crate::network::{Network, source};
 use crate::pinning::pin;
+use crate::sync::Ordering;
 use crate::timers::Timer;
 use crate::transport::Transport;
 use crate::walk::check_hashes;
@@ -26,9 +28,9 @@ use anabranch_fabric::{Fabric, LinkState};
 use anabranch_plan::Weighing;
 use anabranch_split::picks::mix;
 use anabranch_traffic::FlowSource;
+use intervals::Silence;
 use parts::Part;
 use replay::Carriage;
-use std::sync::atomic::Ordering;
 
 /// Events between two looks at [`Progress`].
 const EVENTS_PER_REPORT: u64 = 1 << 16;
@@ -71,25 +73,6 @@ pub struct Simulation<'a, B: SwitchBalancer> {
     carriage: Option<Box<Carriage>>,
     /// The part of the fabric that this simulates, if it is not the whole.
     part: Option<Box<Part>>,
-}
-
-/// A time without any packet.
-#[derive(Default)]
-struct Silence {
-    /// Until when there was none; before the present interval's start if there was one.
-    until_ps: u64,
-    /// Packets that had been sent by the end of the last interval, if none was left then.
-    sent: Option<u64>,
-}
-
-impl Silence {
-    /// Whether there was no packet in the interval that ends now, when so many have been sent and are left. To be asked at
-    /// each end.
-    fn goes_on(&mut self, (sent, left): (u64, u64)) -> bool {
-        let sent = (left == 0).then_some(sent);
-        let before = std::mem::replace(&mut self.sent, sent);
-        sent.is_some() && sent == before
-    }
 }
 
 impl<'a, B: SwitchBalancer> Simulation<'a, B> {
@@ -341,96 +324,6 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
             }
         }
         Ok(())
-    }
-
-    /// Ends an interval. While the whole fabric is silent, nothing is written down: such intervals are joined.
-    fn end_interval(&mut self) {
-        let now_ps = self.network.now_ps;
-        let in_fabric = (self.network.sent, self.network.packets.len() as u64);
-        // What is replayed is no silence, though no packet of it is sent.
-        if self.carriage.is_none()
-            && self.silence.goes_on(self.part.as_ref().map_or(in_fabric, |part| part.whole))
-        {
-            self.silence.until_ps = now_ps;
-            return;
-        }
-        self.end_silence();
-        let first = self.port_records.len();
-        let records = self.take_interval();
-        if first == 0 {
-            // The only interval of many runs, and a large one on large fabrics.
-            self.port_records = records;
-        } else {
-            self.port_records.extend(records);
-        }
-        self.count_replayed(first);
-        self.interval_start_ps = now_ps;
-    }
-
-    /// Counts of ports since the interval's start, or since the last call.
-    fn take_interval(&mut self) -> Vec<PortRecord> {
-        let now_ps = self.network.now_ps;
-        self.network.complete_all();
-        let mut records = Vec::with_capacity(self.network.ports.len());
-        for (index, port) in (0..).zip(&mut self.network.ports) {
-            records.push(port.end_interval(index, self.interval_start_ps, now_ps));
-        }
-        if let Some(cards) = &mut self.network.cards {
-            for (host, &port) in (0..).zip(self.hosts.port_of()) {
-                records[port as usize].backlog_byte_ps += cards.end_interval(host, now_ps);
-                self.network.ports[port as usize].note_waiting(now_ps, cards.waiting_bytes(host));
-            }
-        }
-        self.network.end_classed_interval(&mut records);
-        records
-    }
-
-    /// Writes down one interval for the silence before the present interval, if there was one.
-    fn end_silence(&mut self) {
-        let (start_ps, until_ps) = (self.interval_start_ps, self.silence.until_ps);
-        if until_ps <= start_ps {
-            return;
-        }
-        let ports = 0..self.network.ports.len() as u32;
-        let silent =
-            |port| PortRecord { port, start_ps, length_ps: until_ps - start_ps, ..PortRecord::default() };
-        self.port_records.extend(ports.map(silent));
-        self.interval_start_ps = until_ps;
-    }
-
-    /// Adds to the last records what was counted since, in the picosecond in which their interval ended: drops and losses,
-    /// for a frame that begins then is one of the next interval.
-    fn add_last_instant(&mut self) {
-        let now_ps = self.network.now_ps;
-        let last = self.port_records.len() - self.network.ports.len();
-        self.network.complete_all();
-        let mut since: Vec<PortRecord> = (0..)
-            .zip(&mut self.network.ports)
-            .map(|(index, port)| port.end_interval(index, now_ps, now_ps))
-            .collect();
-        self.network.end_classed_interval(&mut since);
-        for (record, since) in self.port_records[last..].iter_mut().zip(since) {
-            record.dropped_packets += since.dropped_packets;
-            record.lost_packets += since.lost_packets;
-            record.marked_packets += since.marked_packets;
-            record.trimmed_packets += since.trimmed_packets;
-            record.pauses_sent += since.pauses_sent;
-            record.backlog_max_bytes = record.backlog_max_bytes.max(since.backlog_max_bytes);
-        }
-    }
-
-    /// Writes down what is left to be when a run is over.
-    fn end_records(&mut self) {
-        let last_ps = self.interval_start_ps.max(self.silence.until_ps);
-        if self.network.now_ps > last_ps || self.port_records.is_empty() {
-            self.end_interval();
-            self.end_silence();
-        } else {
-            self.end_silence();
-            self.add_last_instant();
-        }
-        self.hosts.attend(&mut self.network);
-        self.hosts.finish();
     }
 
     /// The records and sums of the run.

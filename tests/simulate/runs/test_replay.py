@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import anabranch as ab
 from anabranch.cli import app
-from anabranch.simulate.stats.replay import sentence
+from anabranch.files.units import pct
+from anabranch.report.tables.sweep_table import show
+from anabranch.simulate.stats.replay import sentence, worst
 
 SCENARIO: dict[str, Any] = {
     "name": "replay",
@@ -68,6 +71,34 @@ def test_more_simulation_than_asked_for_is_a_reason_for_doubt() -> None:
     assert "compare with" in str(sentence({**calm, "p99_error": -0.03}))
     disturbed = str(sentence({**calm, "replayed": 80, "carried": 20}))
     assert "20.0 % were simulated, 5.00 % asked for: beside replay these messages take other times" in disturbed
+
+
+def test_a_sweep_states_the_largest_errors_of_its_cells(tmp_path: Path) -> None:
+    study = {"name": "rings", "scenario": SCENARIO, "seeds": 1, "axes": {"traffic.iterations": [8, 10]}}
+    outcome = ab.sweep(study, runs=tmp_path, progress=False)
+    stated = {cell.point["traffic.iterations"]: ab.Run(cell.folder).manifest["replay"] for cell in outcome.cells}
+    console = Console(record=True, width=1000)
+    show(outcome, console)
+    (line,) = (line for line in console.export_text().splitlines() if line.startswith("warning: replay: "))
+    assert line.startswith("warning: replay: in 2 of 2 cells messages were replayed; furthest off are ")
+    for error, words in (("mean_error", "in the mean"), ("p99_error", "in the 99th percentile")):
+        (cell, largest) = max(stated.items(), key=lambda item: abs(item[1][error]))
+        signed = f"{'+' if largest[error] >= 0 else '-'}{pct(abs(100 * largest[error]))} %"
+        assert f"{signed} (traffic.iterations {cell}, seed 1) {words}" in line
+
+
+def test_errors_of_cells_are_compared_without_their_signs() -> None:
+    calm: dict[str, Any] = {"sample": 0.05, "replayed": 95, "carried": 5, "compared": 9, "p99_error": 0.001}
+    early, late = {**calm, "mean_error": -0.002}, {**calm, "mean_error": 0.001, "p99_error": 0.03}
+    none = {**calm, "replayed": 0, "carried": 100}
+    unknown = {**calm, "compared": 0, "mean_error": None, "p99_error": None}
+    assert worst({"a": None}) is None
+    assert worst({"a": none}) == "replay: in 0 of 1 cells messages were replayed"
+    assert "nothing says how far off" in str(worst({"a": unknown}))
+    assert worst({"a": early, "b": late, "c": none, "d": unknown, "e": None}) == (
+        "replay: in 3 of 4 cells messages were replayed; furthest off are -0.200 % (a) in the mean and +3.00 % (b) in "
+        "the 99th percentile; of 1 nothing says how far off they are; compare 1 with runs without it, b for one"
+    )
 
 
 def test_impossible_values_are_refused(tmp_path: Path) -> None:

@@ -120,6 +120,11 @@ impl Network {
         self.crossing.as_ref().is_none_or(|crossing| crossing.has_node(node))
     }
 
+    /// Whether a port's node is simulated here.
+    pub(crate) fn has_port(&self, port: u32) -> bool {
+        self.role_at(port) == Role::Sender
+    }
+
     /// Whether this is the whole fabric, or the first of its parts.
     pub(crate) fn is_first_part(&self) -> bool {
         self.crossing.as_ref().is_none_or(|crossing| crossing.part == 0)

@@ -6,7 +6,8 @@ use crate::cut::Cut;
 use crate::door::SwitchBalancer;
 use crate::hosts::RemoteOutcome;
 use crate::{
-    FlowRecord, FlowSink, Outcome, PortRecord, QueueSample, SimulationError, Totals, WorkRecord, partition,
+    FlowRecord, FlowSink, Outcome, PortRecord, QueueSample, Settings, SimulationError, Totals, WorkRecord,
+    partition,
 };
 use anabranch_traffic::{FlowSource, PlacedWork};
 use anabranch_work::NodeTimes;
@@ -17,15 +18,14 @@ use std::sync::Arc;
 /// Records that are passed to a sink at once.
 const PIECE: usize = 1 << 12;
 
-/// Outcome of one part. Records of flows, ports and samples are as many as the whole has; what the part does not know
-/// of them is blank.
+/// Outcome of one part, beside the records of ports. Samples are those of its own ports; records of flows are as many as the
+/// whole has, and blank where the part knows nothing.
 pub(super) struct PartOutcome {
     end_ps: u64,
     sums: Sums,
     connections_peak: u64,
     packets_peak: u64,
     counts: Vec<(&'static str, u64)>,
-    ports: Vec<PortRecord>,
     queues: Vec<QueueSample>,
     flows: Vec<FlowRecord>,
     works: Vec<WorkRecord>,
@@ -51,7 +51,6 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             connections_peak,
             packets_peak: self.network.packets.peak() as u64,
             counts,
-            ports: self.port_records,
             queues: self.queue_samples,
             flows,
             works,
@@ -61,31 +60,22 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
     }
 }
 
-/// The outcome of the whole.
+/// The outcome of the whole, with these records of `ports`.
 ///
 /// # Errors
 /// Records that the sink cannot take.
-pub(super) fn merge(
+pub(super) fn merge<C>(
     parts: &[PartOutcome],
     cut: &Cut,
-    (source, works): (&dyn FlowSource, &[PlacedWork]),
+    (source, settings): (&dyn FlowSource, &Settings<C>),
+    ports: Vec<PortRecord>,
     sink: Option<Arc<dyn FlowSink>>,
 ) -> Result<Outcome, SimulationError> {
     let Some(one) = parts.first() else { return Ok(Outcome::default()) };
-    let ports: Vec<PortRecord> = (0..one.ports.len())
-        .map(|index| {
-            let port = one.ports[index].port;
-            let mut record = parts[cut.part_of_port(port) as usize].ports[index];
-            if let Some(other) = cut.crosses_to(port) {
-                // The other end drew what the link lost.
-                record.lost_packets += parts[other as usize].ports[index].lost_packets;
-            }
-            record
-        })
-        .collect();
-    let queues = (0..one.queues.len())
-        .map(|index| parts[cut.part_of_port(one.queues[index].port) as usize].queues[index])
-        .collect();
+    let mut samples: Vec<_> = parts.iter().map(|part| part.queues.iter()).collect();
+    let sampled = settings.observe.queue_ports.iter().map(|&port| cut.part_of_port(port) as usize);
+    let count = parts.iter().map(|part| part.queues.len()).sum();
+    let queues = sampled.cycle().take(count).filter_map(|part| samples[part].next().copied()).collect();
     let mut sums = Sums::default();
     parts.iter().for_each(|part| sums += part.sums);
     let totals = Totals {
@@ -122,7 +112,8 @@ pub(super) fn merge(
         written.map_err(|error| SimulationError::records_unwritten(&error))?;
         flows = Vec::new();
     }
-    let works = (0..).zip(works).map(|(number, work)| merge_work(number, work, parts, cut)).collect();
+    let works =
+        (0..).zip(&settings.works).map(|(number, work)| merge_work(number, work, parts, cut)).collect();
     Ok(Outcome { works, flows, ports, queues, counts, totals, ..Outcome::default() })
 }
 

@@ -11,6 +11,7 @@
 //! the last flow finishes: near it, where no flow is left that waits for others, and no receiver is known to miss more bytes
 //! than a window brings, one part runs at a time.
 
+use super::intervals::SharedRecords;
 use super::merge::PartOutcome;
 use super::{EVENTS_PER_REPORT, Simulation};
 use crate::cut::Cut;
@@ -19,14 +20,13 @@ use crate::hosts::{Next, Step};
 use crate::meeting::{Meetings, Seat};
 use crate::network::{Letter, source};
 use crate::queue::NEVER_PS;
+use crate::sync::{Ordering, lock, scope};
 use crate::{Outcome, Partition, Progress, Settings, SimulationError};
 use anabranch_fabric::Fabric;
 use anabranch_plan::Weighing;
 use anabranch_traffic::FlowSource;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread;
 
 /// Report of a part to the others when they meet.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +82,9 @@ pub(super) struct Part {
     ends: bool,
     /// Packets that were sent in the whole fabric, and that are left there.
     pub(super) whole: (u64, u64),
+    pub(super) records: SharedRecords,
+    /// Intervals that this part has written there.
+    pub(super) intervals: usize,
 }
 
 /// Bounds of a window.
@@ -111,15 +114,16 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
     let cut = Arc::new(Cut::of(fabric, partition.part_of_nodes(), settings));
     let meetings = Meetings::new(cut.parts());
     let sink = progress.take_sink();
+    let records = SharedRecords::default();
     let run = |number: usize| {
         let mut seat = meetings.seat(number);
         let (switches, hosts) = make()?;
         let mut simulation = Simulation::new(switches, hosts, weighing.clone(), fabric, flows, settings)?;
-        simulation.join(&cut, number);
+        simulation.join(&cut, number, &records);
         simulation.run_part(&mut seat, progress)?;
         simulation.part_outcome()
     };
-    let outcomes: Result<Vec<PartOutcome>, SimulationError> = thread::scope(|scope| {
+    let outcomes: Result<Vec<PartOutcome>, SimulationError> = scope(|scope| {
         let run = &run;
         let threads: Vec<_> = (1..cut.parts()).map(|number| scope.spawn(move || run(number))).collect();
         let first = run(0);
@@ -127,19 +131,27 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         std::iter::once(first).chain(others).collect()
     });
-    let outcome = super::merge::merge(&outcomes?, &cut, (flows, &settings.works), sink)?;
+    let ports = std::mem::take(&mut *lock(&records));
+    let outcome = super::merge::merge(&outcomes?, &cut, (flows, settings), ports, sink)?;
     progress.flows_finished.store(outcome.totals.flows_finished, Ordering::Relaxed);
     Ok(outcome)
 }
 
 impl<B: SwitchBalancer> Simulation<'_, B> {
     /// Makes this the simulation of one part.
-    fn join(&mut self, cut: &Arc<Cut>, number: usize) {
+    fn join(&mut self, cut: &Arc<Cut>, number: usize, records: &SharedRecords) {
         let downlink = |host| self.fabric.ports()[self.fabric.ports_of(host)[0] as usize].reverse;
         self.hosts.set_part(cut, number as u32, (0..self.hosts_count).map(downlink).collect());
         self.network.set_part(Arc::clone(cut), number as u32);
+        self.queue_ports.retain(|&port| self.network.has_port(port));
         let (lookahead_ps, delivery_ps) = (cut.lookahead_ps(), cut.delivery_ps());
-        self.part = Some(Box::new(Part { number, lookahead_ps, delivery_ps, ..Part::default() }));
+        self.part = Some(Box::new(Part {
+            number,
+            lookahead_ps,
+            delivery_ps,
+            records: Arc::clone(records),
+            ..Part::default()
+        }));
     }
 
     /// Runs this part until the whole run ends.

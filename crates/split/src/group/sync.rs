@@ -1,4 +1,5 @@
-//! Primitives that threads share a group by. `tests/it/threads/` compiles the modules above them over loom's.
+//! Primitives that threads share a group by: no other file of this crate names `std`'s (`tests/house/test_shared.py`).
+//! `tests/it/threads/` compiles the modules above them over loom's.
 
 use arc_swap::{ArcSwap, Cache, Guard};
 use std::sync::{Arc, PoisonError};

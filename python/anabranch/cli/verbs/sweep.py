@@ -18,7 +18,8 @@ Dask = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Send the cells to the Dask scheduler at this address.")
 ]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Run N cells at once. Default: one per core.")
+    int | None,
+    typer.Option("--jobs", "-j", min=1, metavar="N", help="Run N cells at once, on N cores. Default: one per core."),
 ]
 SkipImpossible = Annotated[
     bool,

@@ -99,7 +99,7 @@ def compare(
         size_classes: Size classes that they are of, as in `"up to 100 KB"`, or `each`. Default: `all`.
         name: Name of the folder of results.
         runs: Folder of all results.
-        jobs: Number of runs at the same time. Default: one per core.
+        jobs: Number of cores, and so of runs at the same time. Default: all cores.
         dask: Address of a Dask scheduler, to which runs are sent.
         columns: Columns of a paper that figures span, 1 (3.5 inches) or 2 (7.16 inches). Default: 9 inches.
         progress: Draw progress on stderr if that is a terminal.

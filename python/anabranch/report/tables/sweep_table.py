@@ -6,9 +6,12 @@ from rich.console import Console
 
 from anabranch.files.terminal.plain_table import plain_table
 from anabranch.files.units import count
+from anabranch.simulate.runs.results import Run
+from anabranch.simulate.stats import replay
 from anabranch.simulate.stats.measures import SLOWDOWN
 from anabranch.simulate.study.criteria import Criterion, measures_of_jobs
 from anabranch.simulate.study.outcome import StudyOutcome, short, with_interval
+from anabranch.simulate.study.study import labels_text
 
 
 def show(study: StudyOutcome, console: Console) -> None:
@@ -36,6 +39,9 @@ def show(study: StudyOutcome, console: Console) -> None:
         table.add_row(*map(str, point), count(by_class[classes[0]]["unfinished"]), *cells)
     console.print("slowdown by size class, mean over seeds ± half the width of its 95 % interval (Student's t)\n")
     console.print(table)
+    replays = {labels_text(cell.point, cell.seed): Run(cell.folder).manifest.get("replay") for cell in study.cells}
+    if (off := replay.worst(replays)) is not None:
+        console.print(f"\nwarning: {off}", style="yellow", markup=False, soft_wrap=True)
     for sentence in study.advice():
         console.print(f"\nadvice: {sentence}", markup=False, soft_wrap=True)
     console.print(f"\nresults: {study.folder}; anabranch report {study.folder}", markup=False, soft_wrap=True)

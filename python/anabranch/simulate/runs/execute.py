@@ -34,7 +34,8 @@ class Executed:
     started_at: str
     wall_s: float
     cpu_s: float
-    """Processor time of the thread that ran it; of several threads, of the whole process meanwhile."""
+    """Processor time of the thread that ran it; of several threads, of the whole process meanwhile, and no more than
+    these threads can have had."""
     peak_rss_bytes: int
     """Memory of the whole process so far: with other cells in it, it is not this run's alone."""
 
@@ -47,7 +48,7 @@ def execute(scenario: Scenario, progress: Progress, hooks: Mapping[str, Any] = N
     run = scenario.run(progress, **hooks)
     wall_s, cpu_s = time.perf_counter() - wall, time.thread_time() - cpu
     if run.threads > 1:
-        cpu_s = time.process_time() - of_process
+        cpu_s = min(time.process_time() - of_process, run.threads * wall_s)
     return Executed(run, started_at, wall_s, cpu_s, peak_rss_bytes())
 
 

@@ -36,7 +36,7 @@ class Where:
     dask: str | None = None
     """Address of a Dask scheduler."""
     at_once: int | None = None
-    """Number of cells that run at the same time here. Default: one per core."""
+    """Number of cores here, and so of cells that run at the same time. Default: all cores."""
     skip_impossible: bool = True
     """Whether cells that cannot be simulated are left out, or refused."""
 
@@ -149,7 +149,7 @@ def sweep(
         overrides: Keys of the scenario to change, as in `{"traffic.duration": "50 ms"}`.
         loads: Values of the axis `traffic.load`, instead of the study's.
         seeds: Number of seeds, or a list of them, instead of the study's.
-        jobs: Number of cells that run at the same time. Default: one per core.
+        jobs: Number of cores, and so of cells that run at the same time. Default: all cores.
         progress: Draw progress on stderr if that is a terminal.
         skip_impossible: Leave out cells that cannot be simulated, by name in `study.json`, instead of refusing the
             study.

@@ -63,14 +63,20 @@ class Job:
         return scenario
 
 
-def run_here(job: Job, progress: Progress, command: Sequence[str]) -> None:
+def run_here(job: Job, progress: Progress, command: Sequence[str], threads: int = 1) -> None:
     """Runs a cell and writes its folder.
+
+    Args:
+        job: The cell.
+        progress: Progress of the run.
+        command: The command line that started it.
+        threads: Most threads that simulate it; a load balancer of one's own takes one.
 
     Raises:
         AnabranchError: it cannot be run; the message names the cell.
 
     """
-    _run(job, job.scenario(), progress, job.folder, command, dict(job.files))
+    _run(job, job.scenario(), progress, job.folder, command, dict(job.files), threads)
 
 
 def run_away(job: Job, command: Sequence[str], contents: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -97,10 +103,19 @@ def run_away(job: Job, command: Sequence[str], contents: Mapping[str, bytes]) ->
 
 
 def _run(
-    job: Job, scenario: Scenario, progress: Progress, folder: Path, command: Sequence[str], files: Mapping[str, str]
+    job: Job,
+    scenario: Scenario,
+    progress: Progress,
+    folder: Path,
+    command: Sequence[str],
+    files: Mapping[str, str],
+    threads: int = 1,
 ) -> None:
     try:
-        executed = execute(scenario, progress) if job.own is None else execute_own(job.own, scenario, progress, files)
+        if job.own is None:
+            executed = execute(scenario, progress, {"threads": threads})
+        else:
+            executed = execute_own(job.own, scenario, progress, files)
     except AnabranchError as error:
         raise AnabranchError(f"at {job.words}: {error}") from error
     write(scenario, executed, folder, command, False, {} if job.own is None else described(job.own, scenario))

@@ -40,36 +40,42 @@ def run_local(
 ) -> None:
     """Runs all cells; the first that fails, or Ctrl-C, ends the others.
 
+    A cell takes one core. Where fewer cells are left to begin than cores are free, these share the free cores.
+
     Args:
         jobs: The cells.
         command: The command line, for the manifests.
         watch: Called now and then.
         failed: Called for a cell that cannot be run, after which the others go on.
-        at_once: Number of cells that run at the same time. Default: one per core.
+        at_once: Number of cores, and so of cells that run at the same time. Default: all cores.
 
     Raises:
         AnabranchError: a cell cannot be run, and there is no `failed`; finished cells stay.
 
     """
-    workers = min(at_once or cores(), max(1, len(jobs)))
+    free = at_once or cores()
+    workers = min(free, max(1, len(jobs)))
     with CellProcesses() as processes, ThreadPoolExecutor(workers, thread_name_prefix="cell") as pool:
         waiting = list(reversed(jobs))
-        running: dict[Future[None], tuple[Job, Progress | ProcessProgress]] = {}
+        running: dict[Future[None], tuple[Job, Progress | ProcessProgress, int]] = {}
         done = 0
         try:
             while waiting or running:
-                while waiting and len(running) < workers:
+                while waiting and free > 0:
+                    threads = max(1, free // len(waiting))
+                    free -= threads
                     job = waiting.pop()
                     if workers > 1 and isinstance(job.own, PythonSource):
                         remote = ProcessProgress()
-                        running[pool.submit(processes.run, job, remote, command)] = job, remote
+                        running[pool.submit(processes.run, job, remote, command)] = job, remote, threads
                     else:
                         here = Progress()
-                        running[pool.submit(run_here, job, here, command)] = job, here
+                        running[pool.submit(run_here, job, here, command, threads)] = job, here, threads
                 ended, _ = wait(running, WATCH_SECONDS, FIRST_COMPLETED)
                 # In the order of the cells: of several that failed, the first is named.
                 for future in [future for future in running if future in ended]:
-                    job, _ = running.pop(future)
+                    job, _, threads = running.pop(future)
+                    free += threads
                     try:
                         future.result(0)
                     except AnabranchError as error:
@@ -77,8 +83,8 @@ def run_local(
                             raise
                         failed(job, error)
                     done += 1
-                watch(done, [progress for _, progress in running.values()])
+                watch(done, [progress for _, progress, _ in running.values()])
         except BaseException:
-            for _, progress in running.values():
+            for _, progress, _ in running.values():
                 progress.cancel()
             raise

@@ -3,7 +3,8 @@
 //! Each of both has a sender of its own; window, rate and what moves them are the queue pair's.
 
 use super::{Answer, CongestionControl, Trim, Unlimited};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, MutexGuard, lock};
+use std::sync::Arc;
 
 type Law = Box<dyn CongestionControl + Send>;
 
@@ -42,7 +43,7 @@ impl SharedLaw {
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared)
     }
 }
 

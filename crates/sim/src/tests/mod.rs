@@ -1,0 +1,4 @@
+//! Meetings of threads, and what else they share.
+
+mod interleavings;
+mod threads;
