@@ -94,6 +94,9 @@ struct Bounds {
     hopeful_others: u64,
 }
 
+/// Load balancer of switches, and of hosts if there is one.
+type Balancers<B> = (B, Option<Box<dyn HostBalancer>>);
+
 /// Simulates `flows` over `fabric` in the parts of `partition`, each on a thread of its own, with values of the load balancer
 /// of switches, and of hosts if there is one, that `make` makes. The outcome is that of [`Simulation::run`], to the bit; which runs have parts,
 /// [`crate::one_thread`] says.
@@ -101,7 +104,7 @@ struct Bounds {
 /// # Errors
 /// As [`Simulation::new`] and [`Simulation::run`].
 pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
-    make: &(dyn Fn() -> Result<(B, Option<Box<dyn HostBalancer>>), SimulationError> + Sync),
+    make: &(dyn Fn() -> Result<Balancers<B>, SimulationError> + Sync),
     weighing: &Weighing,
     (fabric, flows): (&Fabric, &dyn FlowSource),
     settings: &Settings<C>,

@@ -21,7 +21,7 @@ const CREDITS: Credits = Credits { grant_bytes: 4096, ..Credits::DEFAULT };
 /// Congestion control at senders (NSCC), at receivers (RCCC), and both.
 pub(super) fn controls() -> [Uec; 3] {
     let nscc = Uec { rto_ps: 300 * PS_PER_US, ..Uec::DEFAULT };
-    let both = Uec { credits: Some(CREDITS), ..nscc.clone() };
+    let both = Uec { credits: Some(CREDITS), ..nscc };
     [nscc, Uec { law: Law::None, ..both.clone() }, both]
 }
 
