@@ -112,7 +112,7 @@ fn shortest_bytes<C>(settings: &Settings<C>) -> u16 {
     let answer_bytes = |transport: &Transport| match transport {
         Transport::Roce(roce) => roce.answer_bytes,
         Transport::Uec(uec) => uec.answer_bytes,
-        Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => u16::MAX,
+        _ => u16::MAX,
     };
     let answers = settings.transports.iter().map(answer_bytes);
     answers.chain([settings.framing.frame_bytes_min]).min().unwrap_or(0)

@@ -61,9 +61,8 @@ fn of_transport(transport: &Transport) -> Option<&'static str> {
         Transport::Tcp(_) => {
             return transport.keeps_connections().then_some("connections of TCP that are kept");
         }
-        Transport::Mptcp(_) => return Some("MPTCP"),
-        Transport::Udp(_) => return Some("datagrams"),
         Transport::Roce(_) | Transport::Uec(_) => {}
+        _ => return Some("transports other than TCP, RoCE and UEC"),
     }
     if transport.reads_telemetry() {
         Some("congestion control that reads telemetry")

@@ -35,10 +35,18 @@ def test_any_number_of_threads_has_the_same_results(tmp_path: Path) -> None:
     assert (one.manifest["threads"], one.manifest["one_thread"]) == (1, None)
 
 
-def test_a_job_over_roce_and_lossless_ports_has_the_same_results(tmp_path: Path) -> None:
-    fabric = SCENARIO["fabric"] | {"preset": "lossless-roce", "hosts_per_leaf": 8}
+@pytest.mark.parametrize(
+    ("preset", "transport", "balance"),
+    [
+        ("lossless-roce", {"kind": "roce"}, "ecmp"),
+        ("uec-trimming", {"kind": "uec", "control": "nscc+rccc", "queue_pairs": 2}, "reps"),
+    ],
+)
+def test_a_job_has_the_same_results(tmp_path: Path, preset: str, transport: dict[str, Any], balance: str) -> None:
+    fabric = SCENARIO["fabric"] | {"preset": preset, "hosts_per_leaf": 8}
     traffic = {"kind": "ring-all-reduce", "workers": list(range(32)), "size": "4 MB"}
-    job = {"name": "job", "fabric": fabric, "traffic": traffic, "transport": {"kind": "roce"}}
+    job = {"name": "job", "fabric": fabric, "traffic": traffic, "transport": transport}
+    job["routing"] = {"balance": balance}
     one, two = (ab.run(job, runs=tmp_path / str(threads), progress=False, threads=threads) for threads in (1, 2))
     assert two.manifest["threads"] == min(2, CORES)
     assert two.flows.equals(one.flows)

@@ -50,7 +50,7 @@ fn plain_transport(transport: &Transport) -> Transport {
             ..roce.clone()
         }),
         Transport::Uec(uec) => Transport::Uec(Uec { completion: Completion::Delivered, ..uec.clone() }),
-        Transport::Tcp(_) | Transport::Mptcp(_) | Transport::Udp(_) => {
+        _ => {
             let tcp = transport.tcp().cloned().unwrap_or_else(|| Tcp::plain(Control::Dctcp { gain: 0.0625 }));
             Transport::Tcp(Tcp { persistent: false, ..tcp })
         }

@@ -185,17 +185,18 @@ impl Network {
         crossing.post(port, towards, (key, arrive_ps), *self.packets.get(id));
     }
 
-    /// Posts what ports with classes have sent, all of whose events before a time have happened. Returns the key of the
-    /// first end of a frame after that, which is not an event, but must not be passed before it is posted.
-    pub(crate) fn post_until(&mut self, until_ps: u64) -> u64 {
+    /// Posts what ports with classes have sent, all of whose events before a key have happened. Returns the key of the first
+    /// end of a frame after that, which is not an event, but must not be passed before it is posted. Until its key the
+    /// frame counts as one that waits: hosts that send in the same picosecond see it.
+    pub(crate) fn post_until(&mut self, until: u64) -> u64 {
         let Some(crossing) = &self.crossing else { return u64::MAX };
         let mut first = u64::MAX;
         for port in crossing.serving.iter().copied().collect::<Vec<u32>>() {
-            let sent_ps = self.ports[port as usize].free_ps();
-            if sent_ps <= until_ps {
+            let sent = self.queue.key_of(source::PORTS + port as usize, self.ports[port as usize].free_ps());
+            if sent < until {
                 self.account(port);
             } else {
-                first = first.min(self.queue.key_of(source::PORTS + port as usize, sent_ps));
+                first = first.min(sent);
             }
         }
         first

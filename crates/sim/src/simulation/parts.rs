@@ -76,8 +76,8 @@ pub(super) struct Part {
     lookahead_ps: u64,
     delivery_ps: u64,
     incomplete_until_ps: u64,
-    /// Time up to which all events of this part have happened.
-    passed_ps: u64,
+    /// Key before which all events of this part have happened.
+    passed: u64,
     /// Whether all flows had begun before the present window.
     ends: bool,
     /// Packets that were sent in the whole fabric, and that are left there.
@@ -97,6 +97,9 @@ struct Bounds {
     hopeful_others: u64,
 }
 
+/// Load balancer of switches, and of hosts if there is one.
+type Balancers<B> = (B, Option<Box<dyn HostBalancer>>);
+
 /// Simulates `flows` over `fabric` in the parts of `partition`, each on a thread of its own, with values of the load balancer
 /// of switches, and of hosts if there is one, that `make` makes. The outcome is that of [`Simulation::run`], to the bit; which runs have parts,
 /// [`crate::one_thread`] says.
@@ -104,7 +107,7 @@ struct Bounds {
 /// # Errors
 /// As [`Simulation::new`] and [`Simulation::run`].
 pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
-    make: &(dyn Fn() -> Result<(B, Option<Box<dyn HostBalancer>>), SimulationError> + Sync),
+    make: &(dyn Fn() -> Result<Balancers<B>, SimulationError> + Sync),
     weighing: &Weighing,
     (fabric, flows): (&Fabric, &dyn FlowSource),
     settings: &Settings<C>,
@@ -273,7 +276,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
     fn part_report(&mut self, progress: &Progress) -> Report {
         let Self { hosts, network, part, .. } = self;
         let Some(part) = part else { return Report::default() };
-        let sent = network.post_until(part.passed_ps);
+        let sent = network.post_until(part.passed);
         let Some(crossing) = &network.crossing else { return Report::default() };
         let (position, posted) = (crossing.position, crossing.earliest);
         let now_ps = network.now_ps;
@@ -335,10 +338,9 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
                 self.attend(source);
             }
         }
-        let queue = &self.network.queue;
-        let passed_ps = queue.time_ps(bounds.until.min(queue.first_key()));
+        let passed = bounds.until.min(self.network.queue.first_key());
         if let Some(part) = &mut self.part {
-            part.passed_ps = passed_ps;
+            part.passed = passed;
         }
         Ok(())
     }

@@ -7,11 +7,12 @@ use super::threads::{bursts, by_lot, changes, compare, long_links, outcome, sett
 use super::threads_of_classes::{classed, lossless, trimming};
 use super::threads_of_jobs::{relay, ring};
 use anabranch_balancers::{Settings, Table};
-use anabranch_fabric::{Fabric, What};
+use anabranch_fabric::topology::{Clos, LinkSettings};
+use anabranch_fabric::{Buffer, Fabric, Rate, SharedBuffer, SwitchSettings, What};
 use anabranch_sim::transport::control::Law;
 use anabranch_sim::transport::uec::{Credits, Uec};
 use anabranch_sim::transport::{QueuePairs, Transport};
-use anabranch_sim::{Nic, Outcome, Partition, PortRecord};
+use anabranch_sim::{Nic, Observe, Outcome, Partition, PortRecord, Queueing};
 use anabranch_traffic::Flow;
 
 /// Grants are small, so that pacers have many turns.
@@ -20,7 +21,7 @@ const CREDITS: Credits = Credits { grant_bytes: 4096, ..Credits::DEFAULT };
 /// Congestion control at senders (NSCC), at receivers (RCCC), and both.
 pub(super) fn controls() -> [Uec; 3] {
     let nscc = Uec { rto_ps: 300 * PS_PER_US, ..Uec::DEFAULT };
-    let both = Uec { credits: Some(CREDITS), ..nscc.clone() };
+    let both = Uec { credits: Some(CREDITS), ..nscc };
     [nscc, Uec { law: Law::None, ..both.clone() }, both]
 }
 
@@ -108,6 +109,53 @@ fn a_receiver_grants_no_credit_to_one_who_has_closed() {
             let again = whole.flows.iter().map(|record| record.retransmitted_packets).sum::<u64>();
             assert!(again > 200, "{again} sent again");
         }
+    }
+}
+
+/// Hosts send in the very picosecond in which their port has sent a frame, and its other end is in another part: the frame
+/// counts as one that waits until the port's own event.
+#[test]
+fn a_frame_that_ends_as_its_host_sends_still_waits() {
+    let link = LinkSettings { rate: Rate::from_bps(40_000_000_000).unwrap(), ..LinkSettings::default() };
+    let topology =
+        Clos { pods: 2, leaves_per_pod: 3, aggregations_per_pod: 1, hosts_per_leaf: 1, ..Clos::default() };
+    let mut fabric = Clos { host_link: link, uplink: link, core_link: link, ..topology }.build().unwrap();
+    let mut switches = SwitchSettings::default();
+    lossless(&mut switches);
+    switches.shared = Some(SharedBuffer::default());
+    fabric.set_switches(Some(switches));
+    // Leaves of some hosts are in the other part.
+    let cut = Partition::new(vec![1, 0, 0, 0, 1, 1, 1, 0, 1, 0], vec![1, 1, 1, 0, 1, 1]);
+    // Sixteen flows of each host to two others, and four to one.
+    let of_jobs = (0..64u32).map(|number| {
+        let (src, dsts, sizes) = [
+            (0, [4, 5], [20_906, 10_453, 10_452, 20_905]),
+            (5, [2, 0], [20_906, 10_452, 10_453, 20_905]),
+            (4, [0, 2], [20_905, 10_453, 10_453, 20_906]),
+            (2, [5, 4], [20_905, 10_453, 10_453, 20_906]),
+        ][number as usize / 16];
+        let bytes = if number % 16 < 8 { sizes[number as usize % 4] } else { 64 };
+        flow(src, dsts[(number as usize).div_ceil(2) % 2], bytes, u64::from(number) * PS_PER_US)
+    });
+    let incast = [0, 1, 3, 4].map(|src| Flow { transport: 1, ..flow(src, 5, 50_000, 49_139_000) });
+    let flows: Vec<Flow> = of_jobs.chain(incast).collect();
+    let credits = Some(Credits { share: 1.0, ..Credits::DEFAULT });
+    let limit = Buffer { packets: 2, ..Buffer::UNLIMITED };
+    for seed in [10, 13, 23] {
+        // Windows end when samples are taken.
+        let settings = Settings {
+            seed,
+            nic: Nic { queueing: Queueing::Fair { limit }, jitter: true },
+            transports: vec![
+                Transport::Uec(Uec { law: Law::None, credits, ..Uec::DEFAULT }),
+                Transport::Uec(Uec::DEFAULT),
+            ],
+            observe: Observe { queue_sample_ps: 10 * PS_PER_US, ..Observe::default() },
+            ..settings(Transport::Uec(Uec::DEFAULT))
+        };
+        let whole = outcome(&fabric, &flows, &settings, None);
+        let parts = outcome(&fabric, &flows, &settings, Some(&cut));
+        compare(&whole, &parts, &format!("seed {seed}"));
     }
 }
 
