@@ -39,13 +39,31 @@ impl Resolved {
         let hops = expected::packet_hops(fabric, settings, flows);
         let window_ps = lookahead_ps(fabric, settings, &partition);
         let windows = (expected::duration_ps(fabric, settings, flows) / window_ps).max(1);
-        let in_window = hops / windows / u64::from(threads);
-        if in_window < HOPS_PER_WINDOW_MIN && !anyway {
+        let worth = if anyway { threads } else { worthwhile(threads, hops / windows) };
+        if worth < 2 {
+            let in_window = hops / windows / 2;
             return Ok(Err(format!(
-                "a window of {} ns with {in_window} packet-hops for a thread",
+                "a window of {} ns with {in_window} packet-hops for each of two threads",
                 window_ps / 1000
             )));
         }
+        let partition = if worth < threads { Partition::by_leaves(fabric, worth) } else { partition };
         Ok(Ok(partition))
+    }
+}
+
+/// The most threads, of so many, that each expect enough of the packet-hops in a window.
+fn worthwhile(threads: u32, in_window: u64) -> u32 {
+    threads.min(u32::try_from(in_window / HOPS_PER_WINDOW_MIN).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_threads_are_taken_as_windows_are_full_for() {
+        let taken = [0, 255, 256, 1000, u64::MAX].map(|in_window| worthwhile(8, in_window));
+        assert_eq!(taken, [0, 1, 2, 7, 8]);
     }
 }

@@ -59,7 +59,7 @@ def test_a_job_has_the_same_results(tmp_path: Path, preset: str, transport: dict
         ({"transport.persistent": True}, "connections of TCP that are kept"),
         ({"routing.balance": "conga"}, "load balancers other than tables"),
         ({"fabric.leaves": 1, "traffic.pattern": "all-to-all"}, "a fabric with one leaf"),
-        ({"fabric.link.delay": "1 ns"}, "packet-hops for a thread"),
+        ({"fabric.link.delay": "1 ns"}, "packet-hops for each of two threads"),
     ],
 )
 def test_a_run_that_takes_one_thread_says_why(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:

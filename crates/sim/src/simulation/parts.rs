@@ -85,6 +85,8 @@ pub(super) struct Part {
     pub(super) records: SharedRecords,
     /// Intervals that this part has written there.
     pub(super) intervals: usize,
+    /// Records of ports that readers have been offered.
+    ports_reported: usize,
 }
 
 /// Bounds of a window.
@@ -265,6 +267,12 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             progress.events.store(sum(|report| report.events), Ordering::Relaxed);
             progress.flows_begun.store(sum(|report| report.begun), Ordering::Relaxed);
             progress.flows_finished.store(sum(|report| report.finished), Ordering::Relaxed);
+            // What all had written before they came: others may write the next interval by now.
+            let written = part.intervals * network.ports.len();
+            if written > part.ports_reported {
+                let records = lock(&part.records);
+                part.ports_reported = progress.offer_ports(&records[..written], part.ports_reported);
+            }
         }
         self.hosts.settle_closings(view.first);
         if let Some(crossing) = &mut network.crossing {

@@ -268,3 +268,19 @@ fn what_takes_one_thread_says_so() {
     other.balancing = registry::all().find(|one| one.name == "conga").unwrap().balancing();
     assert!(reason(&other, one()).is_some_and(|what| what.contains("tables")));
 }
+
+/// Who has asked for records of ports before a run gets those of the first interval that ends in all parts.
+#[test]
+fn a_reader_gets_whole_intervals_while_threads_run() {
+    let fabric = long_links();
+    let flows = bursts(&fabric);
+    let settings = settings_of(Table::Uniform, changes(&fabric), 1);
+    let progress = Progress::default();
+    let whole = outcome(&fabric, &flows, &settings, None);
+    assert!(progress.take_ports().is_empty());
+    let task = Task::new(&fabric, &flows, &settings, &progress).unwrap();
+    task.on_threads(&Partition::by_leaves(&fabric, 2)).unwrap().simulate().unwrap();
+    let taken = progress.take_ports();
+    assert_eq!(taken.len(), fabric.ports().len());
+    assert!(taken == whole.ports[..taken.len()]);
+}
