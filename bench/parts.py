@@ -19,6 +19,7 @@ WORK = {
     "16x16x16, 10 Gb/s, 10 ms": (16, 16, 16, "10 Gbps", "10 ms"),
     "4x4x8, 400 Gb/s, 2 ms": (4, 4, 8, "400 Gbps", "2 ms"),
     "16x16x16, 400 Gb/s, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us"),
+    "16x16x16, 400 Gb/s, 2 ms": (16, 16, 16, "400 Gbps", "2 ms"),
 }
 """Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals."""
 
@@ -69,7 +70,6 @@ load = 0.6
 duration = "{duration}"
 [transport]
 kind = "dctcp"
-ack_every = 1
 """
 
 

@@ -73,11 +73,14 @@ impl Hosts<'_> {
     /// Whether what a receiving half does next may depend on whether its sender, in another part, has closed; closes it if it
     /// has.
     pub(crate) fn depends_on_sender(&mut self, name: u32, next: &Next) -> bool {
-        let Some(message) = self.connections.peek(name).map(|connection| connection.message) else {
-            return false;
-        };
+        let Some(connection) = self.connections.peek(name) else { return false };
+        let message = connection.message;
         // While part of its message is missing or waits, it is open whatever is acknowledged.
         if !message.delivered || !self.is_received_here(name) || self.striped.is_undelivered(message.flow) {
+            return false;
+        }
+        // And while its last bytes are not acknowledged.
+        if connection.receiving.end.owes_answer(&self.transports[usize::from(connection.transport)]) {
             return false;
         }
         let Some(remote) = &self.remote else { return false };

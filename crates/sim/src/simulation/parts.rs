@@ -102,9 +102,8 @@ struct Bounds {
 /// Load balancer of switches, and of hosts if there is one.
 type Balancers<B> = (B, Option<Box<dyn HostBalancer>>);
 
-/// Simulates `flows` over `fabric` in the parts of `partition`, each on a thread of its own, with values of the load balancer
-/// of switches, and of hosts if there is one, that `make` makes. The outcome is that of [`Simulation::run`], to the bit; which runs have parts,
-/// [`crate::one_thread`] says.
+/// Simulates `flows` over `fabric` in the parts of `partition`, each on a thread of its own, with load balancers that `make`
+/// makes for each. The outcome is that of [`Simulation::run`], to the bit; which runs have parts, [`crate::one_thread`] says.
 ///
 /// # Errors
 /// As [`Simulation::new`] and [`Simulation::run`].

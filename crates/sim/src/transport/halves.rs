@@ -282,6 +282,10 @@ impl AnyReceiver {
         dispatch!(transport, settings => receiver(settings, self).delivered())
     }
 
+    pub(crate) fn owes_answer(&self, transport: &Transport) -> bool {
+        dispatch!(transport, settings => receiver(settings, self).owes_answer())
+    }
+
     pub(crate) fn counters(&self, transport: &Transport) -> ReceiverCounters {
         dispatch!(transport, settings => receiver(settings, self).counters())
     }

@@ -232,6 +232,11 @@ pub(crate) trait ReceivingHalf<Settings> {
     /// Bytes that the application has: in order, where the transport keeps one.
     fn delivered(&self) -> u64;
 
+    /// Whether no acknowledgement yet covers the last bytes that the application has.
+    fn owes_answer(&self) -> bool {
+        false
+    }
+
     /// Counters so far.
     fn counters(&self) -> ReceiverCounters;
 

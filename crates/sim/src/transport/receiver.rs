@@ -114,6 +114,10 @@ impl ReceivingHalf<Tcp> for Receiver {
         self.expected
     }
 
+    fn owes_answer(&self) -> bool {
+        self.delayed.waits()
+    }
+
     fn counters(&self) -> ReceiverCounters {
         let (reordered_packets, [second, third, fourth]) = self
             .known_disorder()
