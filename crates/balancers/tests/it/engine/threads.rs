@@ -284,3 +284,22 @@ fn a_reader_gets_whole_intervals_while_threads_run() {
     assert_eq!(taken.len(), fabric.ports().len());
     assert!(taken == whole.ports[..taken.len()]);
 }
+
+/// A run ends with an interval, in whose last picosecond a host sends into its dead link: what is lost then is counted, by
+/// the part of that host.
+#[test]
+fn the_last_instant_of_an_interval_counts() {
+    let fabric = long_links();
+    let (end_us, last) = (600, fabric.hosts() - 1);
+    let dead = fabric.ports_of(last)[0];
+    let flows = [flow(0, last - 1, 100_000, 0), flow(last, 0, 5_000, end_us * PS_PER_US)];
+    let down = Change { at_ps: PS_PER_US, what: What::PortDown(dead) };
+    let mut settings = settings_of(Table::Uniform, vec![down], 1);
+    settings.end_ps = end_us * PS_PER_US;
+    let whole = outcome(&fabric, &flows, &settings, None);
+    let ports = fabric.ports().len();
+    assert_eq!(whole.ports.len(), 2 * ports, "two intervals of 300 us");
+    assert!(whole.ports[ports + dead as usize].lost_packets > 0, "the flow begins at the end");
+    let parts = outcome(&fabric, &flows, &settings, Some(&Partition::by_leaves(&fabric, 2)));
+    compare(&whole, &parts, "the last instant");
+}

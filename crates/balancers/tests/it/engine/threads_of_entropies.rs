@@ -39,7 +39,8 @@ fn hosts_that_choose_entropies_have_the_same_bits() {
         }
     }
     let names: Vec<&str> = of_hosts().map(|descriptor| descriptor.name).collect();
-    for name in ["reps", "plb", "flowbender", "uec-oblivious", "uec-bitmap", "uec-mixed", "reps-legacy"] {
+    let uec = ["uec-oblivious", "uec-bitmap", "uec-mixed"];
+    for name in ["reps", "reps-legacy", "mp-rdma", "plb", "flowbender"].into_iter().chain(uec) {
         assert!(names.contains(&name), "{name} is not among {names:?}");
     }
 }
