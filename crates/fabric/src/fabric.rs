@@ -107,18 +107,24 @@ pub struct Fabric {
 
 /// Reason why nodes and ports form no fabric, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{problem}; {hint}")]
+#[error("{}{problem}; {hint}", .key.map_or(String::new(), |key| format!("{key}: ")))]
 pub struct FabricError {
-    /// Key and value at fault.
+    /// Setting at fault, as scenarios name it; nothing where it is none alone.
+    pub key: Option<&'static str>,
+    /// Its value, and what is wrong with it.
     pub problem: String,
     /// Values that would work.
     pub hint: String,
 }
 
 impl FabricError {
-    /// Joins the two halves of an error.
-    pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { problem: problem.into(), hint: hint.into() }
+    /// Joins the parts of an error.
+    pub fn new(
+        key: impl Into<Option<&'static str>>,
+        problem: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self { key: key.into(), problem: problem.into(), hint: hint.into() }
     }
 }
 
@@ -129,6 +135,7 @@ pub(crate) fn unique_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         None => Ok(()),
         Some(pair) => Err(FabricError::new(
+            None,
             format!("node {}: two nodes have this name", pair[0]),
             "give every node a name of its own",
         )),
@@ -145,6 +152,7 @@ impl Fabric {
         let hosts = nodes.iter().take_while(|node| node.tier == Tier::Host).count() as u32;
         if let Some(late) = nodes[hosts as usize..].iter().find(|node| node.tier == Tier::Host) {
             return Err(FabricError::new(
+                None,
                 format!("node {}: a host after the first switch", late.name),
                 "list all hosts before the switches",
             ));
@@ -158,6 +166,7 @@ impl Fabric {
             });
             if !paired || port.from as usize >= nodes.len() || port.from == port.to {
                 return Err(FabricError::new(
+                    None,
                     format!("port {index}: it is not one of two directions of a link between two nodes"),
                     "give every link two ports that name each other",
                 ));
@@ -185,6 +194,7 @@ impl Fabric {
                 continue;
             };
             return Err(FabricError::new(
+                None,
                 problem,
                 format!("give every host exactly one link, to a switch, and no switch over {PORTS_MAX}"),
             ));

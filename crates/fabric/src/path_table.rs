@@ -76,10 +76,10 @@ impl PathTable {
         if of_pair > PATHS_OF_PAIR_MAX {
             let problem =
                 format!("{of_pair} paths between two leaves, and hosts tell {PATHS_OF_PAIR_MAX} apart");
-            return Err(FabricError::new(problem, hint));
+            return Err(FabricError::new(None, problem, hint));
         }
         if others.saturating_add(of_pair) > PATHS_MAX {
-            return Err(FabricError::new(format!("more than {PATHS_MAX} paths"), hint));
+            return Err(FabricError::new(None, format!("more than {PATHS_MAX} paths"), hint));
         }
         Ok(())
     }

@@ -51,6 +51,7 @@ pub fn path(
     let number = counts[hops.switch(from)];
     if number == 0 {
         return Err(FabricError::new(
+            None,
             format!("path: there is no way from {} to {}", name(from), name(to)),
             "link them",
         ));
@@ -60,6 +61,7 @@ pub fn path(
     for Step { port, choice, next_hops } in steps(fabric, hops, counts, from, destination, index) {
         if next_hops > CHOICES_MAX || (next_hops > 1 && choices == LABELS_MAX) {
             return Err(FabricError::new(
+                None,
                 format!("path: from {} to {} there are more choices than labels hold", name(from), name(to)),
                 format!(
                     "pin flows where paths make at most {LABELS_MAX} choices among {CHOICES_MAX} next hops"

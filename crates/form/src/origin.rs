@@ -35,19 +35,19 @@ impl Origin {
         self.keys.iter().any(|(name, _)| *name == key)
     }
 
-    /// An error of this table. A problem that begins with one of its keys is placed there.
-    pub fn error(&self, problem: &str, hint: impl Into<String>) -> FormError {
-        let word = problem.split([':', '.', ' ']).next().unwrap_or_default();
-        let given = self.keys.iter().find(|(name, _)| *name == word).map(|(_, position)| position);
+    /// An error of this table, at the key of it that is at fault, if it is one alone; `inner.key` is one of a table in it.
+    pub fn error<'a>(
+        &self,
+        key: impl Into<Option<&'a str>>,
+        problem: &str,
+        hint: impl Into<String>,
+    ) -> FormError {
+        let key = key.into();
+        let first = key.and_then(|key| key.split('.').next());
+        let given = self.keys.iter().find(|(name, _)| Some(*name) == first).map(|(_, position)| position);
         let position = given.unwrap_or(&self.table).clone();
-        let path = self.path.trim_end_matches('.');
-        let problem = if word == path {
-            problem.to_owned()
-        } else if given.is_some() && problem[word.len()..].starts_with([':', '.']) {
-            format!("{path}.{problem}")
-        } else {
-            format!("{path}: {problem}")
-        };
-        FormError::new(position, problem, hint)
+        let path = key
+            .map_or_else(|| self.path.trim_end_matches('.').to_owned(), |key| format!("{}{key}", self.path));
+        FormError::new(position, format!("{path}: {problem}"), hint)
     }
 }

@@ -31,9 +31,9 @@ pub(crate) fn of(
     let name = routing.balance();
     let Some(named) = &mut routing.paths else { return Ok(None) };
     if !routing.scheme.get().is_some_and(LoadBalancer::follows_paths) {
-        let problem = format!("file: `{}` follows no explicit paths", name.unwrap_or("the load balancer"));
+        let problem = format!("`{}` follows no explicit paths", name.unwrap_or("the load balancer"));
         let hint = "set routing.balance = \"explicit\", or leave routing.paths out";
-        return Err(routing.paths_origin.error(&problem, hint));
+        return Err(routing.paths_origin.error("file", &problem, hint));
     }
     let content = file::content(named, "file", &routing.paths_origin, files)?;
     path_table(&content, &named.path, fabric).map(|table| Some(Arc::new(table)))

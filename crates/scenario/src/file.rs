@@ -65,8 +65,8 @@ pub(crate) fn content(
 }
 
 fn unreadable(file: &NamedFile, key: &str, origin: &Origin, error: &io::Error) -> FormError {
-    let problem = format!("{key}: `{}` cannot be read: {error}", file.path);
-    origin.error(&problem, "give a file, relative to the scenario's own")
+    let problem = format!("`{}` cannot be read: {error}", file.path);
+    origin.error(key, &problem, "give a file, relative to the scenario's own")
 }
 
 /// Reads the file that `key` names by `reader`, which need not come to its end; its digest is noted, or compared with
@@ -84,8 +84,8 @@ pub(crate) fn read<T>(
     let found = input.digest().map_err(refused)?;
     match &file.digest {
         Some(noted) if *noted != found => {
-            let problem = format!("{key}: `{}` has the digest {found}, not {noted}", file.path);
-            Err(origin.error(&problem, "give the file that was meant, or leave `digest` out"))
+            let problem = format!("`{}` has the digest {found}, not {noted}", file.path);
+            Err(origin.error(key, &problem, "give the file that was meant, or leave `digest` out"))
         }
         _ => {
             file.digest = Some(found);
@@ -98,5 +98,5 @@ pub(crate) fn read<T>(
 pub(crate) fn file_error(key: &str, error: &impl ToString, origin: &Origin) -> FormError {
     let text = error.to_string();
     let (problem, hint) = text.rsplit_once("; ").unwrap_or((&text, "hint the file"));
-    origin.error(&format!("{key}: {problem}"), hint)
+    origin.error(key, problem, hint)
 }

@@ -26,7 +26,8 @@ pub(crate) fn switch_hashes(
             && !transports.iter().any(|one| matches!(one, Transport::Roce(_)))
         {
             return Err(hash.origin.error(
-                "fields: \"dst_qp\" is read from the base transport header of RoCE, and no transport is RoCE",
+                "fields",
+                "\"dst_qp\" is read from the base transport header of RoCE, and no transport is RoCE",
                 "leave it out, or set transport.kind = \"roce\"",
             ));
         }

@@ -3,9 +3,9 @@
 use crate::file::{Files, content, file_error};
 use crate::identity::digest;
 use crate::section::traffic::{CollectiveName, InferenceSetting, WorkSetting};
+use crate::workloads::traffic_error;
 use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Origin};
-use anabranch_traffic::TrafficError;
 use anabranch_traffic::workload::{Job, PlacedWork, arrivals_ps, skewed_blocks};
 use anabranch_work::chakra::{Context, Groups, read_groups, read_ranks};
 use anabranch_work::collective::{Collective, steps};
@@ -28,16 +28,16 @@ pub(crate) fn job(
     let placement = setting.placement;
     let place = |ranks: u32| {
         let hosts = placement.choose(fabric, &all, ranks, seed);
-        hosts.map_err(|TrafficError { problem, hint }| origin.error(&problem, hint))
+        hosts.map_err(|error| traffic_error(origin, error))
     };
     let (graph, hosts) = match &mut setting.file {
         Some(_) => {
             let graph = from_file(setting, origin, files)?;
             if setting.ranks.is_some_and(|ranks| ranks != graph.ranks()) {
                 // A trace that is missing behind the last one leaves no gap.
-                let problem = format!("ranks: the file has {}", graph.ranks());
+                let problem = format!("the file has {}", graph.ranks());
                 let hint = "put the files of all ranks beside each other, or leave `ranks` out where there is a file";
-                return Err(origin.error(&problem, hint));
+                return Err(origin.error("ranks", &problem, hint));
             }
             let hosts = place(graph.ranks())?;
             (graph, hosts)
@@ -45,28 +45,30 @@ pub(crate) fn job(
         None => {
             let ranks = ranks_by_name(setting, all.len() as u32, origin)?;
             let hosts = place(ranks)?;
-            let graph = match (&setting.training, &setting.inference) {
+            let (key, graph) = match (&setting.training, &setting.inference) {
                 (Some(training), _) => {
-                    let messages = training.messages().map_err(|error| work_error(error, origin))?;
+                    let messages =
+                        training.messages().map_err(|error| work_error("training", error, origin))?;
                     check_messages(messages, setting.iterations, origin)?;
-                    step_of_training(setting, training, seed)
+                    ("training", step_of_training(setting, training, seed))
                 }
                 (None, Some(inference)) => {
                     let inference = requests(inference, seed);
-                    let messages = inference.messages().map_err(|error| work_error(error, origin))?;
+                    let messages =
+                        inference.messages().map_err(|error| work_error("inference", error, origin))?;
                     check_messages(messages, 1, origin)?;
-                    inference.graph()
+                    ("inference", inference.graph())
                 }
-                (None, None) => by_name(setting, ranks, seed),
+                (None, None) => ("collective", by_name(setting, ranks, seed)),
             };
-            (graph.map_err(|error| work_error(error, origin))?, hosts)
+            (graph.map_err(|error| work_error(key, error, origin))?, hosts)
         }
     };
     let graph = match setting.rendezvous {
         None => graph,
-        Some(by) => {
-            graph.with_rendezvous(by, setting.eager_bytes).map_err(|error| work_error(error, origin))?
-        }
+        Some(by) => graph
+            .with_rendezvous(by, setting.eager_bytes)
+            .map_err(|error| work_error("rendezvous", error, origin))?,
     };
     let start_ps = if setting.idle { PlacedWork::NEVER_PS } else { start_ps };
     Ok(Job {
@@ -75,8 +77,11 @@ pub(crate) fn job(
     })
 }
 
-pub(crate) fn work_error(error: WorkError, origin: &Origin) -> FormError {
-    origin.error(&format!("{}: {}", error.position, error.problem), error.hint)
+/// An error of work that `key` describes; the position may be the key's own.
+fn work_error(key: &str, error: WorkError, origin: &Origin) -> FormError {
+    let WorkError { position, problem, hint } = error;
+    let problem = if position == key { problem } else { format!("{position}: {problem}") };
+    origin.error(key, &problem, hint)
 }
 
 /// Refuses steps whose messages would take more memory than machines have.
@@ -85,13 +90,13 @@ fn check_messages(each: u64, iterations: u32, origin: &Origin) -> Result<(), For
     if messages <= MESSAGES_MAX {
         return Ok(());
     }
-    let problem = format!("iterations: {iterations} steps of {each} messages");
-    Err(origin.error(&problem, format!("ask for at most {MESSAGES_MAX} messages in all")))
+    let problem = format!("{iterations} steps of {each} messages");
+    Err(origin.error("iterations", &problem, format!("ask for at most {MESSAGES_MAX} messages in all")))
 }
 
 fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> Result<Graph, FormError> {
     let Some(file) = &mut setting.file else {
-        return Err(origin.error("file: missing", "name a file or a collective"));
+        return Err(origin.error("file", "missing", "name a file or a collective"));
     };
     let unreadable = |error: WorkError| file_error("file", &error, origin);
     let format = Format::of_name(&file.path).map_err(unreadable)?;
@@ -107,9 +112,12 @@ fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> R
         contents.iter().chain(&groups).for_each(|(_, content)| whole.extend_from_slice(content));
         let found = digest(&whole);
         if let Some(noted) = file.digest.as_ref().filter(|noted| **noted != found) {
-            let problem =
-                format!("file: `{}` and those beside it have the digest {found}, not {noted}", file.path);
-            return Err(origin.error(&problem, "give the files that were meant, or leave `digest` out"));
+            let problem = format!("`{}` and those beside it have the digest {found}, not {noted}", file.path);
+            return Err(origin.error(
+                "file",
+                &problem,
+                "give the files that were meant, or leave `digest` out",
+            ));
         }
         file.digest = Some(found);
         if let Some((name, content)) = groups {
@@ -136,25 +144,24 @@ fn from_file(setting: &mut WorkSetting, origin: &Origin, files: &Files<'_>) -> R
 /// Content of the file that `groups` names.
 fn groups_named(name: &str, origin: &Origin, files: &Files<'_>) -> Result<Vec<u8>, FormError> {
     std::fs::read(files.folder.join(name)).map_err(|error| {
-        let problem = format!("groups: `{name}` cannot be read: {error}");
-        origin.error(&problem, "give a file, relative to the scenario's own")
+        let problem = format!("`{name}` cannot be read: {error}");
+        origin.error("groups", &problem, "give a file, relative to the scenario's own")
     })
 }
 
 /// Number of ranks where no file has them: those of `training` or `inference`, or one for each host.
 fn ranks_by_name(setting: &WorkSetting, hosts: u32, origin: &Origin) -> Result<u32, FormError> {
-    let (ranks, what) = match (&setting.training, &setting.inference) {
-        (Some(training), _) => (training.ranks(), "training: tensor x data x pipeline are"),
+    let (ranks, key, what) = match (&setting.training, &setting.inference) {
+        (Some(training), _) => (training.ranks(), "training", "tensor x data x pipeline are"),
         (None, Some(inference)) => {
-            (inference.shape.ranks(), "inference: groups x tensor of prefill and decode are")
+            (inference.shape.ranks(), "inference", "groups x tensor of prefill and decode are")
         }
         (None, None) => return Ok(setting.ranks.unwrap_or(hosts)),
     };
-    let ranks = ranks.map_err(|error| work_error(error, origin))?;
+    let ranks = ranks.map_err(|error| work_error(key, error, origin))?;
     if setting.ranks.is_some_and(|asked| asked != ranks) {
-        let (name, words) = what.split_once(": ").unwrap_or(("", what));
-        let hint = format!("leave `ranks` out where there is `{name}`");
-        return Err(origin.error(&format!("ranks: {words} {ranks}"), hint));
+        let hint = format!("leave `ranks` out where there is `{key}`");
+        return Err(origin.error("ranks", &format!("{what} {ranks}"), hint));
     }
     Ok(ranks)
 }

@@ -50,7 +50,7 @@ impl Scenario {
         if let Some(switch) = &self.switch {
             fabric.set_switches(Some(switch.settings));
             check_switches(&fabric, self.framing)
-                .map_err(|error| self.fabric_origin.error(&error.problem, error.hint))?;
+                .map_err(|error| self.fabric_origin.error(error.key, &error.problem, error.hint))?;
         }
         if self.host.nic.queueing == Queueing::Fifo {
             fabric.set_host_queues(self.host.buffer, self.host.marking);
@@ -82,10 +82,8 @@ impl Scenario {
             && !balancing.hashes_headers()
         {
             return Err(first.origin.error(
-                &format!(
-                    "{}: the load balancer does not choose by a hash of header fields alone",
-                    first.origin.path.trim_end_matches('.')
-                ),
+                None,
+                "the load balancer does not choose by a hash of header fields alone",
                 format!("choose one of {}, or leave the hash out", hashing_balancers().join(", ")),
             ));
         }
@@ -200,7 +198,8 @@ impl Resolved {
             let [from, to] = hosts.map(name);
             let [first, last] = hosts.map(|host| name(self.fabric.leaf_of(host)));
             Err(self.scenario.routing.paths_origin.error(
-                &format!("file: it has no path from {from} to {to}, between which traffic or its answers go"),
+                "file",
+                &format!("it has no path from {from} to {to}, between which traffic or its answers go"),
                 format!(
                     "add a row for their leaves, {first}>...>{last}, or for the hosts: nothing else routes"
                 ),
@@ -220,7 +219,8 @@ impl Resolved {
         });
         late.map_or(Ok(()), |(index, at_ps)| {
             Err(self.scenario.stop_origin.error(
-                &format!("at: {} is before flow {index} begins", Time.write(&self.settings.end_ps)),
+                "at",
+                &format!("{} is before flow {index} begins", Time.write(&self.settings.end_ps)),
                 format!("set it beyond {}, or ask for fewer flows", Time.write(&at_ps)),
             ))
         })
@@ -238,7 +238,8 @@ impl Resolved {
             Some((_, last_ps)) if !flows.iter().any(may_count) => {
                 let key = if window.from_ps > last_ps { "from" } else { "to" };
                 Err(self.scenario.measure_origin.error(
-                    &format!("{key}: no flow begins in the window, and none would count"),
+                    key,
+                    "no flow begins in the window, and none would count",
                     format!("the last flow begins at {}", Time.write(&last_ps).trim_matches('"')),
                 ))
             }

@@ -71,7 +71,7 @@ impl Workloads {
             self.transports.push(own);
         }
         u8::try_from(index).map_err(|_| {
-            traffic.origin.error("transport: the 257th of its kind", "let entries share 256 transports")
+            traffic.origin.error("transport", "the 257th of its kind", "let entries share 256 transports")
         })
     }
 }
@@ -83,7 +83,8 @@ fn own_transport(traffic: &Traffic, common: &Transport, framing: Framing) -> Res
         let most = framing.payload_bytes_max;
         if mss > most {
             return Err(traffic.origin.error(
-                &format!("mss: {mss} B is more than framing.mss, {most} B"),
+                "mss",
+                &format!("{mss} B is more than framing.mss, {most} B"),
                 format!("give at most {most} B, or raise framing.mss"),
             ));
         }
@@ -92,8 +93,7 @@ fn own_transport(traffic: &Traffic, common: &Transport, framing: Framing) -> Res
     if let Some(rate) = traffic.rate {
         let segment_bytes = own.payload_bytes_max(framing).into();
         let pace = Pace { rate, burst_bytes: traffic.burst_bytes.unwrap_or(segment_bytes) };
-        own.set_pace(pace)
-            .map_err(|(problem, hint)| traffic.origin.error(&format!("rate: {problem}"), hint))?;
+        own.set_pace(pace).map_err(|(problem, hint)| traffic.origin.error("rate", problem, hint))?;
     }
     Ok(own)
 }
@@ -106,7 +106,7 @@ fn check_sends(workload: &Workload, transport: &Transport, origin: &Origin) -> R
     }
     let graph = &job.work.graph;
     let checked = graph.check_posted(|send| graph.needs_receive(send), "under semantics = \"send\"");
-    checked.map_err(|error| jobs::work_error(error, origin))
+    checked.map_err(|error| origin.error(None, &format!("{}: {}", error.position, error.problem), error.hint))
 }
 
 /// When the last flow begins; on average, where arrivals end after a number.
@@ -128,9 +128,9 @@ fn end_ps(workload: &Workload, traffic: &Traffic, fabric: &Fabric, flows_per_s: 
     traffic.start_ps.saturating_add(last_ps)
 }
 
-/// An error of traffic, at its table.
+/// An error of traffic, at its key.
 pub(crate) fn traffic_error(origin: &Origin, error: TrafficError) -> FormError {
-    origin.error(&error.problem, error.hint)
+    origin.error(error.key, &error.problem, error.hint)
 }
 
 fn workload(
@@ -226,7 +226,7 @@ fn sizes(setting: &mut SizesSetting, origin: &Origin, files: &Files<'_>) -> Resu
         SizeSource::Uniform(least, most) => Sizes::Uniform(*least, *most),
         SizeSource::Published(name) => match Published::named(name) {
             Some(table) => Sizes::Cdf(table.cdf(setting.convention)),
-            None => return Err(origin.error(&format!("sizes: `{name}` is unknown"), "name another")),
+            None => return Err(origin.error("sizes", &format!("`{name}` is unknown"), "name another")),
         },
         SizeSource::File(file) => {
             let content = content(file, "sizes", origin, files)?;

@@ -19,8 +19,8 @@ pub(crate) use room::{Admitted, ClassedPort, trim};
 pub(crate) use shared_buffer::Stuck;
 
 use crate::slab::PacketId;
-use crate::{Class, Framing, Nic, Packet, Queueing, SimulationError};
-use anabranch_fabric::{Buffer, CLASSES, Fabric, Marking, Refresh, SwitchSettings};
+use crate::{Class, Framing, Nic, Packet, Queueing};
+use anabranch_fabric::{Buffer, CLASSES, Fabric, FabricError, Marking, Refresh, SwitchSettings};
 use anabranch_traffic::random::Stream;
 use room::Coins;
 use shared_buffer::{Ingress, SharedBuffer};
@@ -245,15 +245,16 @@ impl Classed {
 ///
 /// # Errors
 /// The key of the shared buffer at fault, below `[fabric]`.
-pub fn check_switches(fabric: &Fabric, framing: Framing) -> Result<(), SimulationError> {
+pub fn check_switches(fabric: &Fabric, framing: Framing) -> Result<(), FabricError> {
     let Some(settings) = fabric.switches() else { return Ok(()) };
     let Some(shared) = &settings.shared else { return Ok(()) };
     for (number, node) in fabric.nodes().iter().enumerate().skip(fabric.hosts() as usize) {
         let aside_bytes = aside_bytes(fabric, settings, framing, number as u32).iter().sum::<u64>();
         if aside_bytes > shared.bytes {
-            return Err(SimulationError::new(
+            return Err(FabricError::new(
+                "switch.shared.size",
                 format!(
-                    "switch.shared.size: {} B: headroom and guarantees of the {} ports of {} take {aside_bytes} B",
+                    "{} B: headroom and guarantees of the {} ports of {} take {aside_bytes} B",
                     shared.bytes,
                     fabric.ports_of(number as u32).len(),
                     node.name
@@ -268,9 +269,10 @@ pub fn check_switches(fabric: &Fabric, framing: Framing) -> Result<(), Simulatio
         let slowest = fabric.ports().iter().map(|port| port.rate).min();
         let waits_ps = slowest.map_or(0, |rate| 2 * rate.serialization().frame_ps(frame_bytes));
         if shared.quantum_ps < 2 * waits_ps {
-            return Err(SimulationError::new(
+            return Err(FabricError::new(
+                "switch.shared.pause",
                 format!(
-                    "switch.shared.pause: {} ns: it may lapse before it is sent again, behind a frame of {} ns",
+                    "{} ns: it may lapse before it is sent again, behind a frame of {} ns",
                     shared.quantum_ps / 1000,
                     waits_ps / 2000
                 ),

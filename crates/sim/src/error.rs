@@ -1,5 +1,6 @@
 //! Errors of settings that cannot be simulated.
 
+use anabranch_fabric::FabricError;
 use anabranch_split::PlanError;
 
 /// Why there is no such simulation, and what to do about it.
@@ -33,6 +34,16 @@ impl SimulationError {
     /// An error from its two halves.
     pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { problem: problem.into(), hint: hint.into() }
+    }
+}
+
+impl From<FabricError> for SimulationError {
+    fn from(error: FabricError) -> Self {
+        let FabricError { key, problem, hint } = error;
+        match key {
+            Some(key) => Self::new(format!("{key}: {problem}"), hint),
+            None => Self::new(problem, hint),
+        }
     }
 }
 

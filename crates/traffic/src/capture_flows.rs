@@ -29,6 +29,7 @@ pub fn capture_flows(
 ) -> Result<CaptureFlows, TrafficError> {
     if connections.direction() != Direction::Each {
         return Err(TrafficError::new(
+            None,
             "a capture whose conversations are counted both ways together",
             "count every direction as a connection of its own",
         ));
@@ -36,6 +37,7 @@ pub fn capture_flows(
     let deal = dealing_order(fabric);
     if deal.len() < 2 {
         return Err(TrafficError::new(
+            None,
             format!("traffic in a fabric of {} hosts", deal.len()),
             "give the fabric two hosts or more",
         ));
@@ -62,6 +64,7 @@ pub fn capture_flows(
             size_bytes: bytes.max(1),
             start: Start::At(after_ns.checked_mul(1000).ok_or_else(|| {
                 TrafficError::new(
+                    None,
                     format!("a capture of {} days", after_ns / 86_400_000_000_000),
                     "cut it to 213 days, the longest simulation",
                 )
@@ -74,6 +77,7 @@ pub fn capture_flows(
     }
     if flows.is_empty() {
         return Err(TrafficError::new(
+            None,
             "a capture without a connection between two addresses on different hosts",
             "give a capture of IP traffic between several addresses",
         ));

@@ -203,6 +203,7 @@ pub fn write_host_flows(flows: &[Flow], output: &mut impl Write) -> io::Result<(
     for (id, flow) in flows.iter().enumerate() {
         let Start::At(at_ps) = flow.start else {
             let error = TrafficError::new(
+                None,
                 format!("flow {id} waits for another, and a list has times only"),
                 "write the starts that a simulation gave, or leave such workloads out",
             );

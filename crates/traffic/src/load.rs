@@ -43,21 +43,24 @@ impl Load {
     ) -> Result<f64, TrafficError> {
         if !(self.fraction > 0.0 && self.fraction.is_finite()) {
             return Err(TrafficError::new(
-                format!("load = {}", self.fraction),
+                "load",
+                self.fraction.to_string(),
                 "give a fraction of the reference capacity above 0, such as 0.6",
             ));
         }
         let counted = counted(fabric, senders, self.reference);
         if counted.share == 0.0 {
             return Err(TrafficError::new(
-                format!("load on reference {}, which no flow of this pattern passes", name(self.reference)),
+                "reference",
+                format!("no flow of this pattern passes {}", name(self.reference)),
                 "measure the load at the hosts: reference host",
             ));
         }
         let capacity_bps = self.capacity_bps.unwrap_or(counted.capacity_bps);
         if !(capacity_bps > 0.0 && capacity_bps.is_finite()) {
             return Err(TrafficError::new(
-                format!("a reference capacity of {capacity_bps} bit/s"),
+                "capacity",
+                format!("{capacity_bps} bit/s"),
                 "give a capacity above 0",
             ));
         }

@@ -50,6 +50,7 @@ pub(crate) fn workload_seed(seed: u64, index: u32) -> u64 {
 pub(crate) fn check_number(index: u32, flows: u64, jobs: u64) -> Result<(), TrafficError> {
     if flows > u32::MAX.into() || jobs > u32::MAX.into() {
         return Err(TrafficError::new(
+            None,
             format!("workload {index}: more than 2^32 flows or jobs in all"),
             "ask for fewer flows",
         ));

@@ -66,6 +66,7 @@ impl Pattern {
         let hosts = fabric.named_hosts();
         if hosts < 2 {
             return Err(TrafficError::new(
+                None,
                 format!("traffic in a fabric of {hosts} hosts"),
                 "give the fabric two hosts or more",
             ));
@@ -130,13 +131,13 @@ impl Pattern {
             && positions.iter().any(|position| position.pod != positions[0].pod);
         let (problem, hint) = match self {
             Self::InterRack if one_rack => {
-                ("pattern inter-rack with one rack".into(), "build a fabric of two leaves or more".into())
+                ("inter-rack with one rack".into(), "build a fabric of two leaves or more".into())
             }
             Self::LeftToRight if one_rack => {
-                ("pattern left-to-right with one rack".into(), "build a fabric of two leaves or more".into())
+                ("left-to-right with one rack".into(), "build a fabric of two leaves or more".into())
             }
             Self::InterPod if !several_pods => (
-                "pattern inter-pod in a fabric without two pods".into(),
+                "inter-pod in a fabric without two pods".into(),
                 "build a fat-tree or another fabric with pods, or choose inter-rack".into(),
             ),
             Self::IntoPod(pod)
@@ -144,16 +145,16 @@ impl Pattern {
                     || positions.iter().all(|position| position.pod == Some(*pod)) =>
             {
                 (
-                    format!("pattern into pod {pod}: there is no such pod beside others"),
+                    format!("into pod {pod}: there is no such pod beside others"),
                     "name a pod of a fabric that has several, counted from 0".into(),
                 )
             }
             Self::Stride(stride) if stride % hosts == 0 => (
-                format!("pattern stride {stride}: of {hosts} hosts each would send to itself"),
+                format!("stride {stride}: of {hosts} hosts each would send to itself"),
                 "choose a stride that the number of hosts does not divide".into(),
             ),
             Self::Pairs(pairs) if pairs.is_empty() => {
-                ("pattern of no pairs".into(), "give at least one pair of hosts".into())
+                ("no pairs".into(), "give at least one pair of hosts".into())
             }
             Self::Pairs(pairs) => {
                 match pairs.iter().find(|(src, dst)| src == dst || *src.max(dst) >= hosts) {
@@ -166,7 +167,7 @@ impl Pattern {
             }
             _ => return Ok(()),
         };
-        Err(TrafficError { problem, hint })
+        Err(TrafficError { key: Some("pattern"), problem, hint })
     }
 }
 

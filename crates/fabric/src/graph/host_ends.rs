@@ -108,7 +108,7 @@ impl HostEnds {
                 let back = link.back.unwrap_or(link.settings);
                 if link.a == end.host { link.settings.rate } else { back.rate }
             });
-            builder.card(host, card, rates, &format!("host {}", end.name))?;
+            builder.card(host, card, rates, (None, &format!("host {}", end.name)))?;
         }
         Ok(())
     }

@@ -100,6 +100,7 @@ impl Graph {
             // With tiers, somebody has said so; without, one of them may be a switch.
             if both && self.nodes[a as usize].tier.is_none() {
                 return Err(FabricError::new(
+                    None,
                     problem("both are hosts"),
                     "link hosts to switches, and give every switch two links or more; or give hosts the tier host",
                 ));
@@ -107,6 +108,7 @@ impl Graph {
             let one_is = |which: &dyn Fn(u32) -> bool| which(a) != which(b);
             if one_is(&|node| self.is_scale_up(node)) && !one_is(&|node| is_host[node as usize]) {
                 return Err(FabricError::new(
+                    None,
                     problem("a scale-up switch joins the hosts of a server, and leads nowhere else"),
                     "link it to hosts alone, or give it the tier of a leaf",
                 ));
@@ -122,11 +124,13 @@ impl Graph {
                 let name = &self.nodes[host].name;
                 return Err(if links.is_empty() {
                     FabricError::new(
+                        None,
                         format!("host {name}: it has no link"),
                         "link it to a switch, or leave it out",
                     )
                 } else {
                     FabricError::new(
+                        None,
                         format!("host {name}: it has links to scale-up switches alone"),
                         "link it to a leaf too, or give those switches the tier of leaves",
                     )
@@ -151,12 +155,14 @@ impl Graph {
         for (index, link) in self.links.iter().enumerate() {
             if let Some(end) = [link.a, link.b].into_iter().find(|&end| end as usize >= self.nodes.len()) {
                 return Err(FabricError::new(
+                    None,
                     format!("link {index}: it ends at node {end}, of {} nodes", self.nodes.len()),
                     "give two nodes of the graph, counted from 0",
                 ));
             }
             if link.a == link.b {
                 return Err(FabricError::new(
+                    None,
                     format!("link {} - {}: a node linked to itself", self.name(link.a), self.name(link.b)),
                     "leave the link out",
                 ));
@@ -180,11 +186,13 @@ impl Graph {
         }
         Err(if given {
             FabricError::new(
+                None,
                 "graph: nodes have tiers, and none is a host",
                 "give the hosts the tier host too, or no node a tier",
             )
         } else {
             FabricError::new(
+                None,
                 "graph: no node has a single link, and none has a tier, so there are no hosts",
                 "link each host to one switch, or give the hosts the tier host",
             )
@@ -203,6 +211,7 @@ impl Graph {
         match reached.iter().position(|&links| links == u32::MAX) {
             None => Ok(breadth_first(neighbours, hosts)),
             Some(lost) => Err(FabricError::new(
+                None,
                 format!("node {}: there is no way to it from {}", self.nodes[lost].name, self.name(start)),
                 "link them, or leave the node out",
             )),

@@ -47,14 +47,15 @@ impl Builder {
     ///
     /// # Errors
     /// Refuses too many of them, and a count of zero among `counts`, which it names by its key.
-    pub(crate) fn new(counts: &[(&str, u32)], nodes: u128, links: u128) -> Result<Self, FabricError> {
-        if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
-            return Err(FabricError::new(format!("{key}: 0"), "give at least 1"));
+    pub(crate) fn new(counts: &[(&'static str, u32)], nodes: u128, links: u128) -> Result<Self, FabricError> {
+        if let Some(&(key, _)) = counts.iter().find(|(_, count)| *count == 0) {
+            return Err(FabricError::new(key, "0", "give at least 1"));
         }
         for (number, most, what) in [(nodes, NODES_MAX, "nodes"), (links, LINKS_MAX, "links")] {
             if number > most {
                 return Err(FabricError::new(
-                    format!("fabric: {number} {what}"),
+                    None,
+                    format!("{number} {what}"),
                     format!("build one of at most {most} {what}"),
                 ));
             }
@@ -102,18 +103,19 @@ impl Builder {
     /// for its own frame.
     ///
     /// # Errors
-    /// Refuses ports that are together faster than links can be, by `cause`.
+    /// Refuses ports that are together faster than links can be, by the key and what stands there.
     pub(crate) fn card(
         &mut self,
         host: u32,
         card: u32,
         ports: impl Iterator<Item = Rate>,
-        cause: &str,
+        (key, value): (Option<&'static str>, &str),
     ) -> Result<(), FabricError> {
         let sum = ports.map(Rate::bps).fold(0, u64::saturating_add);
         let rate = Rate::from_bps(sum).ok_or_else(|| {
             FabricError::new(
-                format!("{cause}: the links of a host carry {sum} bps together"),
+                key,
+                format!("{value}: the links of a host carry {sum} bps together"),
                 format!("they can have {} bps in all", Rate::MOST_BPS),
             )
         })?;

@@ -73,7 +73,8 @@ impl Dragonfly {
         let mut builder = Builder::new(&counts, g * a * (p + 1), links)?;
         if groups > most {
             return Err(FabricError::new(
-                format!("groups: {groups}"),
+                "groups",
+                groups.to_string(),
                 format!("give at most routers_per_group x global_links_per_router + 1 = {most}"),
             ));
         }

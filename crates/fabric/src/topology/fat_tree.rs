@@ -37,10 +37,7 @@ impl FatTree {
     /// Refuses an odd k, and too many nodes.
     pub fn build(&self) -> Result<Fabric, FabricError> {
         if self.k == 0 || !self.k.is_multiple_of(2) {
-            return Err(FabricError::new(
-                format!("k: {}", self.k),
-                "give an even number of ports, 2 or more",
-            ));
+            return Err(FabricError::new("k", self.k.to_string(), "give an even number of ports, 2 or more"));
         }
         let half = self.k / 2;
         Clos {

@@ -19,8 +19,12 @@ impl LeafHosts<'_> {
         if leaves.is_multiple_of(self.links) {
             return Ok(());
         }
-        let problem = format!("links_per_host: {}, where {of} is {leaves}", self.links);
-        Err(FabricError::new(problem, "racks are of so many leaves: give a divisor of their number"))
+        let problem = format!("{}, where {of} is {leaves}", self.links);
+        Err(FabricError::new(
+            "links_per_host",
+            problem,
+            "racks are of so many leaves: give a divisor of their number",
+        ))
     }
 
     /// Number of hosts. Those of a rack are on each of its leaves.
@@ -49,7 +53,7 @@ impl LeafHosts<'_> {
     /// # Errors
     /// Refuses a host faster than links can be.
     pub(super) fn join(&self, builder: &mut Builder, first: u32) -> Result<(), FabricError> {
-        let cause = format!("links_per_host: {}", self.links);
+        let value = self.links.to_string();
         for host in 0..self.count() {
             let leaf = first + self.first_leaf(host);
             if self.links == 1 {
@@ -57,7 +61,12 @@ impl LeafHosts<'_> {
                 continue;
             }
             let card = self.count() + host;
-            builder.card(host, card, (0..self.links).map(|_| self.link.rate), &cause)?;
+            builder.card(
+                host,
+                card,
+                (0..self.links).map(|_| self.link.rate),
+                (Some("links_per_host"), &value),
+            )?;
             for side in 0..self.links {
                 builder.link(card, leaf + side, self.link);
             }

@@ -66,9 +66,14 @@ impl MultiPlane {
             }
         }
         let (first_leaf, first_spine) = (2 * hosts, 2 * hosts + planes * leaves);
-        let cause = format!("planes: {planes}");
+        let value = planes.to_string();
         for host in 0..hosts {
-            builder.card(host, hosts + host, (0..planes).map(|_| self.host_link.rate), &cause)?;
+            builder.card(
+                host,
+                hosts + host,
+                (0..planes).map(|_| self.host_link.rate),
+                (Some("planes"), &value),
+            )?;
         }
         for host in 0..hosts {
             for plane in 0..planes {

@@ -113,7 +113,8 @@ impl SlimFly {
                 },
             );
             return Err(FabricError::new(
-                format!("q: {q} is no odd prime from {} to {}", Self::LEAST, Self::MOST),
+                "q",
+                format!("{q} is no odd prime from {} to {}", Self::LEAST, Self::MOST),
                 format!("give a prime, such as {near}; powers of primes are not built"),
             ));
         }

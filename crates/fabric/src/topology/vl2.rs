@@ -60,7 +60,8 @@ impl Vl2 {
         let mut builder = Builder::new(&counts, l * (h + 1) + a + i, l * (cards * h + 2) + a * i)?;
         if !aggregations.is_multiple_of(2) {
             return Err(FabricError::new(
-                format!("aggregations: {aggregations}"),
+                "aggregations",
+                aggregations.to_string(),
                 "give an even number: each leaf is linked to a pair",
             ));
         }

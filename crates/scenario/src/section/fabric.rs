@@ -127,7 +127,7 @@ impl Shape {
                 read.graph.build()
             }
         };
-        let fabric = built.map_err(|error| origin.error(&error.problem, error.hint))?;
+        let fabric = built.map_err(|error| origin.error(error.key, &error.problem, error.hint))?;
         Ok(Built { fabric, losses, warnings })
     }
 }

@@ -60,7 +60,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[fabric]\nkind = \"graph\"\n[[fabric.node]]\nname = \"h0\"\n[[fabric.node]]\nname = \"h0\"\n[[fabric.edge]]\nfrom = \"h0\"\nto = \"s\"\n[[fabric.edge]]\nfrom = \"h1\"\nto = \"s\"",
-            "s.toml:3: fabric: node h0: two nodes have this name; give every node a name of its own",
+            "s.toml:1: fabric: node h0: two nodes have this name; give every node a name of its own",
         ),
         (
             "[[traffic]]\nload = 0.5\nflows = 5\nduration = \"1 s\"",
@@ -382,15 +382,15 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[[traffic]]\nload = 0.5\nflows = 5\npattern = \"inter-pod\"",
-            "s.toml:4: traffic.0: pattern inter-pod in a fabric without two pods; build a fat-tree or another fabric with pods, or choose inter-rack",
+            "s.toml:4: traffic.0.pattern: inter-pod in a fabric without two pods; build a fat-tree or another fabric with pods, or choose inter-rack",
         ),
         (
             "[[traffic]]\nload = 0.5\nflows = 5\npattern = { stride = 32 }",
-            "s.toml:4: traffic.0: pattern stride 32: of 32 hosts each would send to itself; choose a stride that the number of hosts does not divide",
+            "s.toml:4: traffic.0.pattern: stride 32: of 32 hosts each would send to itself; choose a stride that the number of hosts does not divide",
         ),
         (
             "[[traffic]]\nload = 0.5\nflows = 5\npattern = { pairs = [[0, 99]] }",
-            "s.toml:1: traffic.0: pair of hosts 0 and 99; name two different hosts from 0 to 31",
+            "s.toml:4: traffic.0.pattern: pair of hosts 0 and 99; name two different hosts from 0 to 31",
         ),
         (
             "[[traffic]]\nload = 0.5\nflows = 5\npattern = { pairs = [0, 1] }",
@@ -406,7 +406,7 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[[traffic]]\nkind = \"incast\"\njobs = 5\nservers = 40",
-            "s.toml:1: traffic.0: incast: 40 servers in a fabric of 32 hosts; ask for 1 to 31 servers: all hosts but the client",
+            "s.toml:4: traffic.0.servers: 40 in a fabric of 32 hosts; ask for 1 to 31 servers: all hosts but the client",
         ),
         (
             "[[traffic]]\nkind = \"incast\"\njobs = 5\nload = 0.5\njobs_per_s = 7",
@@ -418,11 +418,11 @@ fn messages_name_the_line_the_key_the_value_and_the_mend() {
         ),
         (
             "[[traffic]]\nkind = \"ring-all-reduce\"\nworkers = [3]",
-            "s.toml:1: traffic.0: ring all-reduce of 1 workers; name two workers or more",
+            "s.toml:3: traffic.0.workers: a ring of 1; name two workers or more",
         ),
         (
             "[[traffic]]\nkind = \"parameter-server\"\nworkers = [1, 2]\nservers = [2]",
-            "s.toml:1: traffic.0: parameter server: workers and servers: host 2; name hosts from 0 to 31, each once",
+            "s.toml:4: traffic.0.servers: host 2; name hosts from 0 to 31, each once",
         ),
         (
             "[[traffic]]\nkind = \"flow-list\"\nfile = \"tests/it/errors.rs\"",

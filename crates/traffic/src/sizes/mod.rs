@@ -42,9 +42,9 @@ impl Sizes {
     /// Reason why no flow can be drawn: what is wrong, and a hint.
     pub(crate) fn fault(&self) -> Option<(String, &'static str)> {
         match self {
-            Self::Fixed(0) => Some(("size = 0".to_string(), "give every flow at least one byte")),
+            Self::Fixed(0) => Some(("0 bytes".to_string(), "give every flow at least one byte")),
             Self::Uniform(least, most) if *least == 0 || least > most => Some((
-                format!("sizes from {least} to {most} bytes"),
+                format!("from {least} to {most} bytes"),
                 "give the smaller size first, of at least one byte",
             )),
             Self::Fixed(_) | Self::Uniform(..) | Self::Cdf(_) => None,

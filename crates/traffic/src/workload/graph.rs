@@ -57,10 +57,11 @@ impl Placement {
         ranks: u32,
         seed: u64,
     ) -> Result<Vec<u32>, TrafficError> {
-        super::check_hosts(fabric, "graph", hosts)?;
+        super::check_hosts(fabric, "hosts", hosts)?;
         if ranks as usize > hosts.len() {
             return Err(TrafficError::new(
-                format!("graph: {ranks} ranks on {} hosts", hosts.len()),
+                None,
+                format!("{ranks} ranks on {} hosts", hosts.len()),
                 "give each rank a host: a larger fabric, more `hosts`, or fewer `ranks`",
             ));
         }
@@ -102,7 +103,7 @@ impl Job {
     /// One flow for each message, rank by rank; its job is the message's step.
     pub(super) fn flows(&self, fabric: &Fabric) -> Result<Vec<Flow>, TrafficError> {
         let PlacedWork { graph, hosts, .. } = &self.work;
-        super::check_hosts(fabric, "graph", hosts)?;
+        super::check_hosts(fabric, "hosts", hosts)?;
         let mut flows = Vec::new();
         for rank in 0..graph.ranks() {
             for node in graph.nodes_of(rank) {

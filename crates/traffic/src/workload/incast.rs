@@ -76,17 +76,18 @@ impl Incast {
         let hosts = fabric.named_hosts();
         if self.servers == 0 || self.servers >= hosts {
             return Err(TrafficError::new(
-                format!("incast: {} servers in a fabric of {hosts} hosts", self.servers),
+                "servers",
+                format!("{} in a fabric of {hosts} hosts", self.servers),
                 format!("ask for 1 to {} servers: all hosts but the client", hosts.saturating_sub(1)),
             ));
         }
         if self.response_bytes == 0 {
-            return Err(TrafficError::new("incast: response of 0 bytes", "give it at least one byte"));
+            return Err(TrafficError::new("response", "0 bytes", "give it at least one byte"));
         }
         if let Clients::Among(clients) = &self.clients {
-            check_hosts(fabric, "incast clients", clients)?;
+            check_hosts(fabric, "clients", clients)?;
             if clients.is_empty() {
-                return Err(TrafficError::new("incast: no clients", "name at least one host"));
+                return Err(TrafficError::new("clients", "none", "name at least one host"));
             }
         }
         let jobs_per_s = self.jobs_per_s(fabric);

@@ -63,14 +63,15 @@ fn whole_ns(time_ns: f64) -> u64 {
 }
 
 /// Refuses hosts that the fabric does not have, and hosts named twice.
-fn check_hosts(fabric: &Fabric, what: &str, hosts: &[u32]) -> Result<(), TrafficError> {
+fn check_hosts(fabric: &Fabric, key: &'static str, hosts: &[u32]) -> Result<(), TrafficError> {
     let mut sorted = hosts.to_vec();
     sorted.sort_unstable();
     let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
     let beyond = sorted.last().copied().filter(|&host| host >= fabric.named_hosts());
     match twice.or(beyond) {
         Some(host) => Err(TrafficError::new(
-            format!("{what}: host {host}"),
+            key,
+            format!("host {host}"),
             format!("name hosts from 0 to {}, each once", fabric.named_hosts().saturating_sub(1)),
         )),
         None => Ok(()),
@@ -84,15 +85,16 @@ fn part_bytes(bytes: u64, parts: usize, index: usize) -> u64 {
 }
 
 /// Refuses iterations without work, and parts without a byte.
-fn check_iterations(what: &str, bytes: u64, parts: usize, iterations: u32) -> Result<(), TrafficError> {
+fn check_iterations(bytes: u64, parts: usize, iterations: u32) -> Result<(), TrafficError> {
     if bytes < parts as u64 {
         return Err(TrafficError::new(
-            format!("{what}: {bytes} bytes in {parts} parts"),
+            "size",
+            format!("{bytes} bytes in {parts} parts"),
             "give every part at least one byte",
         ));
     }
     if iterations == 0 {
-        return Err(TrafficError::new(format!("{what}: iterations = 0"), "ask for at least one"));
+        return Err(TrafficError::new("iterations", "0", "ask for at least one"));
     }
     Ok(())
 }

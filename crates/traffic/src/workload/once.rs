@@ -23,7 +23,7 @@ impl Once {
     pub(super) fn flows(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Flow>, TrafficError> {
         let senders = self.pattern.on(fabric, seed)?;
         if let Some((problem, hint)) = self.sizes.fault() {
-            return Err(TrafficError::new(problem, hint));
+            return Err(TrafficError::new("sizes", problem, hint));
         }
         let flows = (0..).zip(&senders.senders).map(|(entity, &sender)| {
             let stream = |purpose| Stream::of_entity(seed, purpose, entity);

@@ -29,16 +29,15 @@ pub struct ParameterServer {
 impl ParameterServer {
     /// Makes, in each iteration, one job per server for its pushes and one for all pulls.
     pub(super) fn flows(&self, fabric: &Fabric) -> Result<Vec<Flow>, TrafficError> {
-        let all = [&self.workers[..], &self.servers].concat();
-        check_hosts(fabric, "parameter server: workers and servers", &all)?;
-        if self.workers.is_empty() || self.servers.is_empty() {
-            return Err(TrafficError::new(
-                "parameter server without workers or without servers",
-                "name at least one of each",
-            ));
+        check_hosts(fabric, "workers", &self.workers)?;
+        check_hosts(fabric, "servers", &[&self.workers[..], &self.servers].concat())?;
+        for (key, hosts) in [("workers", &self.workers), ("servers", &self.servers)] {
+            if hosts.is_empty() {
+                return Err(TrafficError::new(key, "none", "name at least one"));
+            }
         }
         let parts = self.servers.len();
-        check_iterations("parameter server", self.bytes, parts, self.iterations)?;
+        check_iterations(self.bytes, parts, self.iterations)?;
         let jobs = parts as u32 + 1;
         let mut flows = Vec::new();
         for iteration in 0..self.iterations {

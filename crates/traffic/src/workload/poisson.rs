@@ -66,6 +66,7 @@ impl Amount {
         // Half of all indexes: a Poisson number that large stays within the other half.
         if expected > f64::from(u32::MAX / 2) {
             return Err(TrafficError::new(
+                None,
                 format!("{expected:.0} arrivals"),
                 "ask for at most 2,147,483,647: a shorter duration, or a lower load",
             ));
@@ -79,7 +80,7 @@ pub(super) fn check_rate(per_s: f64) -> Result<(), TrafficError> {
     if per_s > 0.0 && per_s.is_finite() {
         return Ok(());
     }
-    Err(TrafficError::new(format!("{per_s} arrivals a second"), "give a rate above 0"))
+    Err(TrafficError::new(None, format!("{per_s} arrivals a second"), "give a rate above 0"))
 }
 
 /// Random streams of one sender.
@@ -103,7 +104,7 @@ impl Poisson {
 
     fn rate(&self, fabric: &Fabric, senders: &Senders) -> Result<f64, TrafficError> {
         if let Some((problem, hint)) = self.sizes.fault() {
-            return Err(TrafficError::new(problem, hint));
+            return Err(TrafficError::new("sizes", problem, hint));
         }
         let per_s = match self.arrivals {
             Arrivals::Load(load) => load.flows_per_s(fabric, senders, self.sizes.mean_bytes())?,

@@ -28,14 +28,11 @@ impl RingAllReduce {
     /// Makes one job per iteration.
     pub(super) fn flows(&self, fabric: &Fabric) -> Result<Vec<Flow>, TrafficError> {
         let n = self.workers.len();
-        check_hosts(fabric, "ring all-reduce workers", &self.workers)?;
+        check_hosts(fabric, "workers", &self.workers)?;
         if n < 2 {
-            return Err(TrafficError::new(
-                format!("ring all-reduce of {n} workers"),
-                "name two workers or more",
-            ));
+            return Err(TrafficError::new("workers", format!("a ring of {n}"), "name two workers or more"));
         }
-        check_iterations("ring all-reduce", self.bytes, n, self.iterations)?;
+        check_iterations(self.bytes, n, self.iterations)?;
         let steps = 2 * (n - 1);
         let mut flows: Vec<Flow> = Vec::new();
         for iteration in 0..self.iterations {

@@ -114,7 +114,7 @@ fn ranks_are_spread_over_servers() {
     let beyond = Placement::Packed.choose(&rails(), &[16], 1, 1).unwrap_err();
     assert_eq!(
         (beyond.problem.as_str(), beyond.hint.as_str()),
-        ("graph: host 16", "name hosts from 0 to 15, each once")
+        ("host 16", "name hosts from 0 to 15, each once")
     );
 }
 

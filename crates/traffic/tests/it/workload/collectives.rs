@@ -113,11 +113,11 @@ fn impossible_collectives_are_refused() {
         let ring = RingAllReduce { workers, bytes, iterations, compute_ps: 0, start_ps: 0, transport: 0 };
         Workload::RingAllReduce(ring).flows(&fabric, 1).unwrap_err().to_string()
     };
-    assert!(ring(vec![1], 10, 1).contains("1 workers"));
+    assert!(ring(vec![1], 10, 1).contains("workers: a ring of 1;"));
     assert!(ring(vec![1, 1], 10, 1).contains("host 1"));
     assert!(ring(vec![1, 32], 10, 1).contains("host 32"));
     assert!(ring(vec![1, 2, 3], 2, 1).contains("2 bytes in 3 parts"));
-    assert!(ring(vec![1, 2], 10, 0).contains("iterations = 0"));
+    assert!(ring(vec![1, 2], 10, 0).contains("iterations: 0;"));
     let both = ParameterServer {
         workers: vec![0, 1],
         servers: vec![1, 2],
@@ -128,5 +128,5 @@ fn impossible_collectives_are_refused() {
         transport: 0,
     };
     let error = Workload::ParameterServer(both).flows(&fabric, 1).unwrap_err().to_string();
-    assert!(error.contains("host 1") && error.contains("each once"), "{error}");
+    assert!(error.contains("servers: host 1") && error.contains("each once"), "{error}");
 }

@@ -85,13 +85,13 @@ fn a_load_is_a_part_of_what_clients_can_receive() {
 fn impossible_incasts_are_refused() {
     let fabric = leaf_spine();
     for (incast, part) in [
-        (Incast { servers: 32, ..incast() }, "32 servers in a fabric of 32 hosts"),
-        (Incast { servers: 0, ..incast() }, "0 servers"),
-        (Incast { response_bytes: 0, ..incast() }, "0 bytes"),
+        (Incast { servers: 32, ..incast() }, "servers: 32 in a fabric of 32 hosts"),
+        (Incast { servers: 0, ..incast() }, "servers: 0 in"),
+        (Incast { response_bytes: 0, ..incast() }, "response: 0 bytes"),
         (Incast { rate: JobRate::PerSecond(0.0), ..incast() }, "0 arrivals a second"),
         (Incast { rate: JobRate::Load(0.0), ..incast() }, "0 arrivals a second"),
-        (Incast { clients: Clients::Among(vec![]), ..incast() }, "no clients"),
-        (Incast { clients: Clients::Among(vec![1, 32]), ..incast() }, "host 32"),
+        (Incast { clients: Clients::Among(vec![]), ..incast() }, "clients: none"),
+        (Incast { clients: Clients::Among(vec![1, 32]), ..incast() }, "clients: host 32"),
     ] {
         let error = Workload::Incast(incast).flows(&fabric, 1).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");

@@ -189,8 +189,8 @@ fn loads_that_make_no_sense_are_refused() {
         let workload = Workload::Poisson(poisson(pattern, arrivals, Amount::Count(10)));
         workload.flows(&fabric, 1).unwrap_err().to_string()
     };
-    assert!(error(Pattern::RandomPairs, load(0.0, Reference::Uplink)).contains("load = 0"));
-    assert!(error(Pattern::RandomPairs, load(f64::NAN, Reference::Uplink)).contains("load = NaN"));
+    assert!(error(Pattern::RandomPairs, load(0.0, Reference::Uplink)).contains("load: 0;"));
+    assert!(error(Pattern::RandomPairs, load(f64::NAN, Reference::Uplink)).contains("load: NaN;"));
     assert!(error(Pattern::RandomPairs, Arrivals::PerSecond(-1.0)).contains("-1 arrivals"));
     let inside = error(Pattern::Pairs(vec![(0, 1)]), load(0.5, Reference::Uplink));
     assert!(
