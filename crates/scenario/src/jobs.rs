@@ -3,9 +3,9 @@
 use crate::file::{Files, content, file_error};
 use crate::identity::digest;
 use crate::section::traffic::{CollectiveName, InferenceSetting, WorkSetting};
-use crate::workloads::traffic_error;
 use anabranch_fabric::Fabric;
 use anabranch_form::{FormError, Origin};
+use anabranch_traffic::TrafficError;
 use anabranch_traffic::workload::{Job, PlacedWork, arrivals_ps, skewed_blocks};
 use anabranch_work::chakra::{Context, Groups, read_groups, read_ranks};
 use anabranch_work::collective::{Collective, steps};
@@ -75,6 +75,11 @@ pub(crate) fn job(
         work: PlacedWork { graph: Arc::new(graph), hosts, start_ps, ordered: setting.ordered },
         transport,
     })
+}
+
+/// An error of traffic, at its key.
+pub(crate) fn traffic_error(origin: &Origin, error: TrafficError) -> FormError {
+    origin.error(error.key, &error.problem, error.hint)
 }
 
 /// An error of work that `key` describes; the position may be the key's own.

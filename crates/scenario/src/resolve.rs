@@ -3,13 +3,14 @@
 use crate::directory::Directory;
 use crate::explicit_paths;
 use crate::hashes::switch_hashes;
+use crate::jobs::traffic_error;
 use crate::section::change::{self, Alteration, Effect};
 use crate::section::fabric::Built;
 use crate::section::record::Record;
 use crate::section::routing::Weights;
 use crate::section::stop;
 use crate::section::traffic::{Demand, SizeSource};
-use crate::workloads::{Workloads, traffic_error};
+use crate::workloads::Workloads;
 use crate::{Files, NamedFile, Scenario, Shape, expected, identity};
 use anabranch_balancers::{Balancing, Build, Descriptor, Settings, explicit, registry};
 use anabranch_fabric::{Change, Fabric, LinkState, What};

@@ -2,7 +2,7 @@
 
 use crate::Scenario;
 use crate::file::{Files, content, file_error, read};
-use crate::jobs;
+use crate::jobs::{self, traffic_error};
 use crate::section::traffic::{Amount, Demand, Rate, SizeSource, SizesSetting, Traffic};
 use anabranch_fabric::Fabric;
 use anabranch_form::FormError;
@@ -15,8 +15,8 @@ use anabranch_traffic::sizes::{Cdf, Published, Sizes};
 use anabranch_traffic::trace::Encapsulation;
 use anabranch_traffic::workload::{Arrivals, Clients, Incast, Once, ParameterServer, Poisson, RingAllReduce};
 use anabranch_traffic::{
-    Connections, Direction, Outline, PackedFlows, Source, Start, TrafficError, Workload, capture_flows,
-    read_host_flows, workload,
+    Connections, Direction, Outline, PackedFlows, Source, Start, Workload, capture_flows, read_host_flows,
+    workload,
 };
 use std::io::BufReader;
 use std::path::Path;
@@ -126,11 +126,6 @@ fn end_ps(workload: &Workload, traffic: &Traffic, fabric: &Fabric, flows_per_s: 
         _ => return traffic.end_ps(),
     };
     traffic.start_ps.saturating_add(last_ps)
-}
-
-/// An error of traffic, at its key.
-pub(crate) fn traffic_error(origin: &Origin, error: TrafficError) -> FormError {
-    origin.error(error.key, &error.problem, error.hint)
 }
 
 fn workload(
