@@ -12,15 +12,17 @@ from pathlib import Path
 import pytest
 
 from anabranch import AnabranchError
-from anabranch.deploy.control import file
+from anabranch.deploy.control import controller, file
 from anabranch.deploy.control.fabric import FabricFile
 from anabranch.deploy.control.state import Snapshot
+from anabranch.deploy.openflow.connection import Connection
 from anabranch.deploy.openflow.tables import Tables
 from anabranch.deploy.targets import state_file
 from anabranch.deploy.targets.ovs import slots
 from anabranch.deploy.targets.ovs.daemons import SWITCH
 from anabranch.deploy.targets.ovs.kept import FORM
 from anabranch.deploy.targets.ovs.ownership import Ownership
+from anabranch.deploy.targets.ovs.session.bridge import BridgeSession
 from anabranch.deploy.targets.ovs.session.switch_kind import KIND
 from support.dummy_fabric import DummyFabric, Running, dummy_fabric
 from support.history_of_weights import RATES, weighs, with_state
@@ -92,7 +94,22 @@ def test_a_bridge_that_is_made_anew_goes_on_from_the_file(tmp_path: Path) -> Non
         assert asyncio.run(planned(fabric, state, RATES[-1])) != before
 
 
-def test_a_bridge_that_is_booted_while_the_controller_runs_goes_on_from_the_file(tmp_path: Path) -> None:
+def plan_while_reading(patch: pytest.MonkeyPatch, running: Running) -> None:
+    """Has a plan made when a bridge's ports are known and its tables are not yet, and none soon after."""
+    read = BridgeSession._read
+
+    async def planned(session: BridgeSession, connection: Connection) -> Tables:
+        tables = await read(session, connection)
+        running.controller._plan()
+        return tables
+
+    patch.setattr(BridgeSession, "_read", planned)
+    patch.setattr(controller, "REST_S", 0.3)
+
+
+def test_a_bridge_that_is_booted_while_the_controller_runs_goes_on_from_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     state = tmp_path / "leaf0.state"
 
     async def follow(fabric: DummyFabric) -> None:
@@ -113,6 +130,7 @@ def test_a_bridge_that_is_booted_while_the_controller_runs_goes_on_from_the_file
             requests = [f"ofport_request={number + 11}" for number in range(len(ports))]
             for port, request in zip(ports, reversed(requests), strict=True):
                 ovs.vsctl("--no-wait", "set", "interface", port, request)
+            plan_while_reading(monkeypatch, running)
             await asyncio.to_thread(ovs.start_switch)
             await running.until(lambda found: found.converged and all(one.connects >= 2 for one in found.switches))
             assert [ovs.vsctl("get", "interface", port, "ofport") for port in ports] != numbers

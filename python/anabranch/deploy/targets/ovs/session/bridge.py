@@ -165,10 +165,10 @@ class BridgeSession(Session[Tables]):
         self.network.described(self.name, ports)
         for port, how in missed:
             self.network.port_status(self.name, port, how)
-        if self.network.openflow_ports(self.name) != before:
-            # The plan's port numbers mean other ports now.
-            self.plan = None
         tables = await self._read(connection)
+        if self.network.openflow_ports(self.name) != before:
+            # The plan's port numbers mean other ports now, and one made since knew no slots under the new numbers.
+            self.plan = None
         self.record.datapath_id = connection.datapath_id
         counts = {kind: len(getattr(tables, kind)) for kind in ("flows", "groups", "meters")}
         self._connected(tables, datapath_id=f"{connection.datapath_id:016x}", **counts)
