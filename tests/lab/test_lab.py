@@ -33,16 +33,17 @@ def devices() -> set[str]:
 
 
 def processes_of(name: str) -> list[str]:
-    """Processes whose environment or command line names the lab."""
+    """Processes whose environment or command line names the lab: number, state and command."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
             try:
-                text = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
+                command = (folder / "cmdline").read_bytes()
+                marked = name.encode() in (folder / "environ").read_bytes()
+                if marked or name.encode() in command:
+                    found.append(f"{(folder / 'stat').read_text()}{marked=} {command.decode(errors='replace')}")
             except OSError:
                 continue
-            if name.encode() in text:
-                found.append(folder.name)
     return found
 
 

@@ -28,7 +28,15 @@ def batch(program: str, namespace: str | None, lines: Iterable[str], mark: str =
     environment = os.environ | ({name: value} if name else {})
     try:
         run = subprocess.run(
-            command, input=text, capture_output=True, text=True, check=False, env=environment, timeout=TIMEOUT_S
+            command,
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            timeout=TIMEOUT_S,
+            # execve(2) closes them: a child that has no mark yet holds the lab's lock (`record.locked`).
+            close_fds=False,
         )
     except subprocess.TimeoutExpired:
         last = text.rstrip().rpartition("\n")[2]

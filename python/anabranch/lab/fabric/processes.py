@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 GRACE_S, KILL_TIMEOUT_S = 2.0, 10.0
+EXECVE_TIMEOUT_S = 0.5
 
 
 def end(inodes: set[int], mark: str) -> None:
@@ -67,9 +68,21 @@ def _belongs(process: Path, inodes: set[int], mark: str) -> bool:
             return False
         if (process / "ns" / "net").stat().st_ino in inodes:
             return True
-        return mark.encode() in (process / "environ").read_bytes().split(b"\0")
+        return mark.encode() in _environment(process).split(b"\0")
     except OSError:
         return False
+
+
+def _environment(process: Path) -> bytes:
+    """Its environment; where it is within execve(2), and has neither that nor a command, the one that it gets."""
+    deadline = time.monotonic() + EXECVE_TIMEOUT_S
+    while True:
+        environment = (process / "environ").read_bytes()
+        if environment or (process / "cmdline").read_bytes() or time.monotonic() > deadline:
+            return environment
+        # A thread of the kernel has no program.
+        (process / "exe").readlink()
+        time.sleep(0.001)
 
 
 def _ancestors() -> set[int]:

@@ -192,6 +192,8 @@ class OpenVSwitch:
                 text=True,
                 check=False,
                 timeout=COMMAND_TIMEOUT_S,
+                # execve(2) closes them: locks of this process hold until the child has its own environment.
+                close_fds=False,
             )
         except subprocess.TimeoutExpired:
             raise AnabranchError(f"{' '.join(command)}: no end after {COMMAND_TIMEOUT_S} s") from None
