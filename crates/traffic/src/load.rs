@@ -52,7 +52,7 @@ impl Load {
         if counted.share == 0.0 {
             return Err(TrafficError::new(
                 "reference",
-                format!("no flow of this pattern passes {}", name(self.reference)),
+                format!("{}: no flow of this pattern passes it", name(self.reference)),
                 "measure the load at the hosts: reference host",
             ));
         }
