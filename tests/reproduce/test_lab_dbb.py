@@ -30,6 +30,8 @@ from support.lab_fixture import need_kernel_lab
 from support.waiting import wait
 
 LINK_BPS = 20_000_000
+LAB_LINK_MBPS = 10
+"""The least of the rates that a lab takes: also a machine that is busy with other things carries it."""
 HASH, RPS, SHARED, INDEPENDENT = SCHEMES
 SPAN = (0.4, 0.8)
 
@@ -65,7 +67,7 @@ def test_the_simulator_fills_all_paths_in_turn_and_not_at_random() -> None:
 @pytest.fixture(scope="module")
 def made() -> Iterator[Fabric]:
     need_kernel_lab()
-    with fabric(SHARED, LINK_BPS // 1_000_000) as found:
+    with fabric(SHARED, LAB_LINK_MBPS) as found:
         yield found
 
 
@@ -92,7 +94,7 @@ def test_packets_in_turn_are_alike_on_all_paths_and_in_order(made: Fabric) -> No
         # One counter of all packets: no path is more than a packet ahead, but for what no program sends.
         assert max(sent) - min(sent) < (10 if scheme is SHARED else sum(sent))
         assert min(sent) > sum(sent) / 5
-    assert found["dbb-shared"].goodput_mbps > 0.1 * 4 * LINK_BPS * 1448 / 1538 / 1e6
+    assert found["dbb-shared"].goodput_mbps > 0.1 * 4 * LAB_LINK_MBPS * 1448 / 1538
     assert found["rps"].disorder_pct > 3
     assert found["dbb-shared"].disorder_pct < found["rps"].disorder_pct / 2
     assert found["rps"].seen_per_s > 0
