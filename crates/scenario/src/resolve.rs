@@ -50,7 +50,7 @@ impl Scenario {
         let Built { mut fabric, losses, warnings } = self.fabric.build(&self.fabric_origin, files)?;
         if let Some(switch) = &self.switch {
             fabric.set_switches(Some(switch.settings));
-            check_switches(&fabric, self.framing)
+            check_switches(&fabric, self.framing, &self.host.nic)
                 .map_err(|error| self.fabric_origin.error(error.key, &error.problem, error.hint))?;
         }
         if self.host.nic.queueing == Queueing::Fifo {

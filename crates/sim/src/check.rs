@@ -24,7 +24,7 @@ pub fn check<B>(
         check_barriers(flows)?;
     }
     check_works(fabric, flows, settings)?;
-    check_switches(fabric, settings.framing)?;
+    check_switches(fabric, settings.framing, &settings.nic)?;
     for (index, transport) in settings.transports.iter().enumerate() {
         if let Err((problem, hint)) = transport.protocol().check() {
             return Err(SimulationError::new(format!("transport {index}: {problem}"), hint));

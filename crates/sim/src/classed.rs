@@ -87,14 +87,14 @@ impl Classed {
             for node in hosts..fabric.nodes().len() as u32 {
                 for &port in fabric.ports_of(node) {
                     let into = fabric.ports()[port as usize].reverse;
-                    let headroom = headroom_bytes(fabric, &settings, framing, into);
+                    let headroom = headroom_bytes(fabric, &settings, (framing, nic), into);
                     for (class, treatment) in settings.classes.iter().enumerate() {
                         if treatment.lossless {
                             classed.ingress[into as usize][class].headroom_most = headroom;
                         }
                     }
                 }
-                let [guaranteed, headroom] = aside_bytes(fabric, &settings, framing, node);
+                let [guaranteed, headroom] = aside_bytes(fabric, &settings, (framing, nic), node);
                 let queues_bytes = rules.bytes.saturating_sub(guaranteed);
                 let pool_bytes = queues_bytes.saturating_sub(headroom);
                 classed.buffers.push(SharedBuffer::new(rules, pool_bytes, queues_bytes));
@@ -245,11 +245,11 @@ impl Classed {
 ///
 /// # Errors
 /// The key of the shared buffer at fault, below `[fabric]`.
-pub fn check_switches(fabric: &Fabric, framing: Framing) -> Result<(), FabricError> {
+pub fn check_switches(fabric: &Fabric, framing: Framing, nic: &Nic) -> Result<(), FabricError> {
     let Some(settings) = fabric.switches() else { return Ok(()) };
     let Some(shared) = &settings.shared else { return Ok(()) };
     for (number, node) in fabric.nodes().iter().enumerate().skip(fabric.hosts() as usize) {
-        let aside_bytes = aside_bytes(fabric, settings, framing, number as u32).iter().sum::<u64>();
+        let aside_bytes = aside_bytes(fabric, settings, (framing, nic), number as u32).iter().sum::<u64>();
         if aside_bytes > shared.bytes {
             return Err(FabricError::new(
                 "switch.shared.size",
@@ -284,17 +284,22 @@ pub fn check_switches(fabric: &Fabric, framing: Framing) -> Result<(), FabricErr
 }
 
 /// Bytes of a switch's buffer that the pool does not have: guarantees and headroom.
-fn aside_bytes(fabric: &Fabric, settings: &SwitchSettings, framing: Framing, node: u32) -> [u64; 2] {
+fn aside_bytes(fabric: &Fabric, settings: &SwitchSettings, sent: (Framing, &Nic), node: u32) -> [u64; 2] {
     let Some(shared) = &settings.shared else { return [0; 2] };
     let classes = settings.classes.iter().filter(|class| class.lossless).count() as u64;
     let ports = fabric.ports_of(node);
     let into = |&port: &u32| fabric.ports()[port as usize].reverse;
-    let headroom = ports.iter().map(into).map(|into| headroom_bytes(fabric, settings, framing, into));
+    let headroom = ports.iter().map(into).map(|into| headroom_bytes(fabric, settings, sent, into));
     [classes * ports.len() as u64 * u64::from(shared.guarantee_bytes), classes * headroom.sum::<u64>()]
 }
 
 /// Most bytes that come in by a port's link after its switch has sent a pause.
-fn headroom_bytes(fabric: &Fabric, settings: &SwitchSettings, framing: Framing, into: u32) -> u64 {
+fn headroom_bytes(
+    fabric: &Fabric,
+    settings: &SwitchSettings,
+    (framing, nic): (Framing, &Nic),
+    into: u32,
+) -> u64 {
     let Some(shared) = &settings.shared else { return 0 };
     if let Some(bytes) = shared.headroom_bytes {
         return bytes.into();
@@ -311,5 +316,7 @@ fn headroom_bytes(fabric: &Fabric, settings: &SwitchSettings, framing: Framing, 
             .serialization()
             .bytes_ps(frame_bytes + u64::from(PAUSE_BYTES) + u64::from(framing.gap_bytes));
     let on_link = u128::from(waits_ps) * u128::from(port.rate.bps()) / 8_000_000_000_000;
-    on_link as u64 + 1 + (FRAMES_AFTER_PAUSE - 1) * frame_bytes
+    // What a card that jitters has sent may be late by a frame.
+    let late = u64::from(port.from < fabric.hosts() && nic.jitter);
+    on_link as u64 + 1 + (FRAMES_AFTER_PAUSE - 1 + late) * frame_bytes
 }

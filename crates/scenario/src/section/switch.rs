@@ -220,7 +220,8 @@ fn visit_shared(form: &mut impl Form, shared: &mut SharedBuffer) {
         SIZE,
         &mut headroom,
         "Bytes set aside for what still comes in by a port after a switch paused it, for each lossless class; where none is \
-         given, what its link can carry during the pause's way there and back, and three full frames.",
+         given, what its link can carry during the pause's way there and back, and three full frames; where the port leads to a \
+         network card that jitters, four.",
     );
     shared.headroom_bytes = headroom.map(|bytes| bytes as u32);
     let mut resume = shared.resume_bytes.into();

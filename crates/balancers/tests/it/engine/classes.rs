@@ -56,6 +56,24 @@ fn incast(fabric: &Fabric, flows: &[Flow], fair: bool, spray: bool) -> Outcome {
     outcome
 }
 
+/// A lossless class where switches have a pool of so many bytes, beside a guarantee and headroom for each of at most five ports.
+fn paused(
+    flows: &[Flow],
+    (delay_ns, pool_bytes): (u64, u64),
+    shared: SharedBuffer,
+    fair: bool,
+    spray: bool,
+) -> Outcome {
+    let link = Link { delay_ps: delay_ns * 1000, ..TEN_GIG };
+    let (headroom_bytes, guarantee_bytes) = (2 * delay_ns * 10 / 8 + 5 * 1600, 2 * 1518);
+    let shared = SharedBuffer {
+        bytes: 5 * (headroom_bytes + guarantee_bytes) + pool_bytes,
+        guarantee_bytes: guarantee_bytes as u32,
+        ..shared
+    };
+    incast(&with(leaf_spine(3, 2, 3, link), lossless(shared)), flows, fair, spray)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
     /// A switch that pauses in time never drops, whoever sends to whom, however small the pool: each ingress has its
@@ -71,8 +89,6 @@ proptest! {
         fair in any::<bool>(),
         spray in any::<bool>(),
     ) {
-        let link = Link { delay_ps: delay_ns * 1000, ..TEN_GIG };
-        let fabric = leaf_spine(3, 2, 3, link);
         let flows: Vec<Flow> = rows
             .into_iter()
             .map(|(src, step, size, start_us)| {
@@ -80,17 +96,8 @@ proptest! {
                 flow(src, dst, size, start_us * PS_PER_US)
             })
             .collect();
-        // Five ports of a leaf, each with headroom and a guarantee of its own.
-        let (headroom_bytes, guarantee_bytes) = (2 * delay_ns * 10 / 8 + 4 * 1600, 2 * 1518);
-        let aside_bytes = 5 * (headroom_bytes + guarantee_bytes);
-        let shared = SharedBuffer {
-            bytes: aside_bytes + pool_bytes,
-            pause_alpha,
-            quantum_ps: quantum_us * PS_PER_US,
-            guarantee_bytes: guarantee_bytes as u32,
-            ..SharedBuffer::default()
-        };
-        let outcome = incast(&with(fabric, lossless(shared)), &flows, fair, spray);
+        let shared = SharedBuffer { pause_alpha, quantum_ps: quantum_us * PS_PER_US, ..SharedBuffer::default() };
+        let outcome = paused(&flows, (delay_ns, pool_bytes), shared, fair, spray);
         prop_assert_eq!(outcome.totals.dropped_packets, 0);
         prop_assert_eq!(outcome.totals.flows_finished, flows.len() as u64);
     }
@@ -116,6 +123,25 @@ proptest! {
             prop_assert!(trimmed > 0);
         }
     }
+}
+
+/// What a card that jitters has sent when the pause comes arrives as much as a frame later.
+#[test]
+fn headroom_has_room_for_what_a_card_sent_late() {
+    // Found at random: sender, receiver, bytes, start in microseconds. Pauses of host 2 wait for frames from 4.
+    #[rustfmt::skip]
+    let rows = [
+        (0, 4, 1, 0), (6, 4, 1448, 0), (4, 6, 53_324, 1), (7, 4, 1, 0), (5, 4, 9045, 43), (3, 4, 2650, 8), (5, 4, 2843, 9),
+        (7, 4, 34_753, 14), (2, 4, 41_445, 7), (4, 2, 39_913, 43), (2, 4, 53_576, 35), (1, 4, 28_053, 33), (0, 4, 78_192, 2),
+        (7, 4, 23_087, 0), (6, 4, 39_375, 21),
+    ];
+    let flows = rows.map(|(src, dst, bytes, start_us)| flow(src, dst, bytes, start_us * PS_PER_US));
+    let shared =
+        SharedBuffer { pause_alpha: 4.35527264283472, quantum_ps: 10 * PS_PER_US, ..SharedBuffer::default() };
+    let dropped =
+        |pool_bytes| paused(&flows, (2_695, pool_bytes), shared, true, false).totals.dropped_packets;
+    let pools = (0..40_000).step_by(100).filter(|&pool_bytes| dropped(pool_bytes) > 0);
+    assert_eq!(pools.collect::<Vec<u64>>(), Vec::<u64>::new());
 }
 
 /// TCP gets through pauses and through trimming.

@@ -31,7 +31,7 @@ pub(super) fn classed(make: impl FnOnce(&mut SwitchSettings)) -> Fabric {
     let mut switches = SwitchSettings::default();
     make(&mut switches);
     fabric.set_switches(Some(switches));
-    check_switches(&fabric, Framing::ETHERNET).unwrap();
+    check_switches(&fabric, Framing::ETHERNET, &Nic::FAIR).unwrap();
     fabric
 }
 
