@@ -30,7 +30,7 @@ pub use fabric::{Buffer, Fabric, FabricError, Marking, Node, Port, Tier};
 pub use graph::{Graph, GraphLink, GraphNode};
 pub use next_hops::{LinkState, NextHops};
 pub use path_table::{ExplicitPath, LINKS_MAX, PathTable};
-pub use racks::Racks;
+pub use racks::{Racks, segments};
 pub use rate::{Rate, Serialization};
 pub use round_trip::longest_round_trip_ps;
 pub use servers::Servers;

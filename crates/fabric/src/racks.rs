@@ -1,6 +1,7 @@
-//! Racks: leaves that share their hosts.
+//! Racks: leaves that share their hosts. Segments: leaves that share their servers.
 
 use crate::{Fabric, Tier};
+use std::collections::BTreeMap;
 
 /// Racks of a fabric. A host of one link stands in the rack of its leaf; leaves that a network card has links to are of one
 /// rack; a host without a leaf is one by itself. Scale-up switches of servers are no racks.
@@ -24,21 +25,27 @@ impl Racks {
             beside.iter().for_each(|&leaf| groups.join(beside[0], leaf));
             leaves.extend(beside);
         }
-        leaves.sort_unstable();
-        leaves.dedup();
-        let mut racks: Vec<Vec<u32>> = Vec::new();
-        let mut number = vec![u32::MAX; fabric.nodes().len()];
-        for leaf in leaves {
-            let least = groups.least(leaf);
-            if least == leaf {
-                number[leaf as usize] = racks.len() as u32;
-                racks.push(Vec::new());
-            }
-            racks[number[least as usize] as usize].push(leaf);
-        }
-        let of = hosts.map(|host| number[groups.least(leaves_of(fabric, host)[0]) as usize]);
+        let (racks, number) = groups.listed(leaves);
+        let of = hosts.map(|host| number[leaves_of(fabric, host)[0] as usize]);
         Self { of: of.collect(), leaves: racks }
     }
+}
+
+/// Switches that hosts hang on, in groups so that each server has all of its hosts' in one: the segments of rail-optimised
+/// fabrics, with their servers' scale-up switches. Ascending; groups by their first switch.
+#[must_use]
+pub fn segments(fabric: &Fabric) -> Vec<Vec<u32>> {
+    let mut groups = Groups::new(fabric.nodes().len());
+    let mut first_of: BTreeMap<u32, u32> = BTreeMap::new();
+    if let Some(servers) = fabric.servers() {
+        for host in 0..fabric.named_hosts() {
+            let (scale_up, _) = servers.ends(host, host);
+            for leaf in [fabric.leaf_of(host), fabric.leaf_of(scale_up)] {
+                groups.join(*first_of.entry(servers.of(host)).or_insert(leaf), leaf);
+            }
+        }
+    }
+    groups.listed((0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect()).0
 }
 
 /// Switches that a host, or its network card, is linked to; the card itself where it leads to other hosts alone.
@@ -76,5 +83,23 @@ impl Groups {
             node = above;
         }
         node
+    }
+
+    /// Some nodes by their groups, both ascending, and the number of the group of each node that is among them.
+    fn listed(&mut self, mut nodes: Vec<u32>) -> (Vec<Vec<u32>>, Vec<u32>) {
+        nodes.sort_unstable();
+        nodes.dedup();
+        let mut groups: Vec<Vec<u32>> = Vec::new();
+        let mut number = vec![u32::MAX; self.0.len()];
+        for node in nodes {
+            let least = self.least(node);
+            if number[least as usize] == u32::MAX {
+                number[least as usize] = groups.len() as u32;
+                groups.push(Vec::new());
+            }
+            number[node as usize] = number[least as usize];
+            groups[number[node as usize] as usize].push(node);
+        }
+        (groups, number)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{Resolved, expected};
 use anabranch_balancers::Task;
+use anabranch_fabric::segments;
 use anabranch_sim::{Partition, Progress, SimulationError, lookahead_ps};
 use anabranch_traffic::FlowSource;
 use std::thread::available_parallelism;
@@ -21,33 +22,40 @@ impl Resolved {
         anyway: bool,
     ) -> Result<Result<Partition, String>, SimulationError> {
         let (fabric, settings) = (self.fabric(), self.settings());
-        let mut leaves: Vec<u32> = (0..fabric.hosts()).map(|host| fabric.leaf_of(host)).collect();
-        leaves.sort_unstable();
-        leaves.dedup();
+        let segments = segments(fabric);
+        // Within a segment leaves are apart, and servers are in several parts.
+        let groups = if segments.len() > 1 { segments.len() } else { segments.concat().len() };
         let cores = available_parallelism().map_or(1, usize::from) as u32;
-        let threads = threads.min(leaves.len() as u32).min(if anyway { u32::MAX } else { cores });
+        let threads = threads.min(groups as u32).min(if anyway { u32::MAX } else { cores });
         if threads < 2 {
-            let what = if leaves.len() < 2 { "a fabric with one leaf" } else { "on a machine with one core" };
+            let what = if groups < 2 { "a fabric with one leaf" } else { "on a machine with one core" };
             return Ok(Err(what.to_owned()));
         }
-        let partition = Partition::by_leaves(fabric, threads);
         let progress = Progress::default();
         let task = Task::new(fabric, flows, settings, &progress)?;
-        if let Some(what) = task.one_thread(&partition) {
-            return Ok(Err(what.to_owned()));
-        }
         let hops = expected::packet_hops(fabric, settings, flows);
-        let window_ps = lookahead_ps(fabric, settings, &partition);
-        let windows = (expected::duration_ps(fabric, settings, flows) / window_ps).max(1);
-        let worth = if anyway { threads } else { worthwhile(threads, hops / windows) };
-        if worth < 2 {
-            let in_window = hops / windows / 2;
-            return Ok(Err(format!(
-                "a window of {} ns with {in_window} packet-hops for each of two threads",
-                window_ps / 1000
-            )));
+        let duration_ps = expected::duration_ps(fabric, settings, flows);
+        let mut partition = Partition::by_leaves(fabric, threads);
+        loop {
+            if let Some(what) = task.one_thread(&partition) {
+                return Ok(Err(what.to_owned()));
+            }
+            let window_ps = lookahead_ps(fabric, settings, &partition);
+            let windows = (duration_ps / window_ps).max(1);
+            let worth = worthwhile(partition.count(), hops / windows);
+            if anyway || worth == partition.count() {
+                break;
+            }
+            if worth < 2 {
+                let in_window = hops / windows / 2;
+                return Ok(Err(format!(
+                    "a window of {} ns with {in_window} packet-hops for each of two threads",
+                    window_ps / 1000
+                )));
+            }
+            // Another cut may have another reason, and another window.
+            partition = Partition::by_leaves(fabric, worth);
         }
-        let partition = if worth < threads { Partition::by_leaves(fabric, worth) } else { partition };
         Ok(Ok(partition))
     }
 }

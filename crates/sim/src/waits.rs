@@ -25,10 +25,16 @@ pub(crate) fn one_thread<C>(
             Start::After { flow: awaited, .. } if delivered_in[awaited as usize] == part(flow.src) => {}
             Start::After { .. } => return Some("flows that wait for others of another part"),
             Start::AfterJob { .. } => return Some("flows that wait for a job"),
-            Start::Ready { work, .. } => {
-                let is_ordered = settings.works[work as usize].ordered;
-                if is_ordered && matches!(settings.transports[usize::from(flow.transport)], Transport::Tcp(_))
+            Start::Ready { work, node } => {
+                let PlacedWork { graph, hosts, ordered, .. } = &settings.works[work as usize];
+                let part_of = |rank: u32| part(hosts[rank as usize]);
+                // Within a server messages go between other hosts than those of the ranks.
+                if (part_of(graph.rank_of(node)), part_of(graph.ends_at(node)))
+                    != (part(flow.src), part(flow.dst))
                 {
+                    return Some("graphs on servers of which each has ports in several parts");
+                }
+                if *ordered && matches!(settings.transports[usize::from(flow.transport)], Transport::Tcp(_)) {
                     return Some("messages of graphs that follow each other over TCP");
                 }
             }

@@ -11,7 +11,7 @@ pub use switches::PartitionedSwitches;
 
 use crate::SimulationError;
 use crate::network::Network;
-use anabranch_fabric::Fabric;
+use anabranch_fabric::{Fabric, segments};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -29,18 +29,25 @@ impl Partition {
         Self { part_of_switch, part_of_host }
     }
 
-    /// A partition into parts of about as many leaves each, in the order of their numbers, each with its hosts. Other switches
-    /// go to the part of most of their neighbours that are nearer to hosts (so a pod stays together), or, where no part has
-    /// most, in turn.
+    /// A partition into parts of about as many leaves each, in the order of their numbers, each with its hosts; where servers
+    /// join leaves, of as many segments, as long as there are enough. Other switches go to the part of most of their
+    /// neighbours that are nearer to hosts (so a pod stays together), or, where no part has most, in turn.
     #[must_use]
     pub fn by_leaves(fabric: &Fabric, parts: u32) -> Self {
         let (hosts, nodes) = (fabric.hosts(), fabric.nodes().len());
-        let leaves: BTreeSet<u32> = (0..hosts).map(|host| fabric.leaf_of(host)).collect();
+        let segments = segments(fabric);
+        let mut tier = segments.concat();
+        let groups = if segments.len() < parts as usize {
+            tier.sort_unstable();
+            tier.iter().map(|&leaf| vec![leaf]).collect()
+        } else {
+            segments
+        };
         let mut part_of: Vec<Option<u32>> = vec![None; nodes];
-        for (index, &leaf) in leaves.iter().enumerate() {
-            part_of[leaf as usize] = Some((index * parts as usize / leaves.len()) as u32);
+        for (index, group) in groups.iter().enumerate() {
+            let part = (index * parts as usize / groups.len()) as u32;
+            group.iter().for_each(|&leaf| part_of[leaf as usize] = Some(part));
         }
-        let mut tier: Vec<u32> = leaves.iter().copied().collect();
         let mut turn = 0;
         while !tier.is_empty() {
             let next: BTreeSet<u32> = tier

@@ -27,13 +27,14 @@ fn link() -> LinkSettings {
 }
 
 /// Four servers of four accelerators on four rails; within a server 80 Gbit/s and 0.5 us.
-fn rails() -> Fabric {
+pub(super) fn rails(segments: u32) -> Fabric {
     let scale_up = LinkSettings {
         rate: Rate::from_bps(80_000_000_000).unwrap(),
         delay_ps: PS_PER_US / 2,
         ..RailOptimised::SCALE_UP
     };
     RailOptimised {
+        segments,
         accelerators_per_server: 4,
         spines: 2,
         host_link: link(),
@@ -64,7 +65,7 @@ fn sent_bytes(fabric: &Fabric, outcome: &Outcome, chosen: impl Fn(Tier, Tier) ->
 /// Datagrams on an empty fabric, store and forward: the first link for all frames, each further one for one.
 #[test]
 fn a_message_goes_by_its_server_by_its_rail_or_over_a_spine() {
-    let fabric = rails();
+    let fabric = rails(1);
     let frames = 100;
     let given = |src, dst, start_us: u64| flow(src, dst, frames * 1448, start_us * PS_PER_US);
     let list: Vec<Flow> = vec![given(0, 3, 0), given(0, 4, 1000), given(0, 7, 2000)];
@@ -92,7 +93,7 @@ fn all_reduce(fabric: &Fabric, algorithm: Algorithm) -> Outcome {
 /// server to the first of the next, on another rail, over a spine.
 #[test]
 fn a_hierarchical_all_reduce_keeps_to_servers_and_rails() {
-    let fabric = rails();
+    let fabric = rails(1);
     let outcome = all_reduce(&fabric, Algorithm::Hierarchical);
     let frames = 16 * 16;
     let bytes = |from: Tier, to: Tier| sent_bytes(&fabric, &outcome, |a, b| (a, b) == (from, to));
@@ -108,10 +109,10 @@ fn a_hierarchical_all_reduce_keeps_to_servers_and_rails() {
 #[test]
 fn ranks_are_spread_over_servers() {
     let all: Vec<u32> = (0..16).collect();
-    let choose = |placement: Placement| placement.choose(&rails(), &all, 6, 1).unwrap();
+    let choose = |placement: Placement| placement.choose(&rails(1), &all, 6, 1).unwrap();
     assert_eq!(choose(Placement::Packed), [0, 1, 2, 3, 4, 5]);
     assert_eq!(choose(Placement::Spread), [0, 4, 8, 12, 1, 5]);
-    let beyond = Placement::Packed.choose(&rails(), &[16], 1, 1).unwrap_err();
+    let beyond = Placement::Packed.choose(&rails(1), &[16], 1, 1).unwrap_err();
     assert_eq!(
         (beyond.problem.as_str(), beyond.hint.as_str()),
         ("host 16", "name hosts from 0 to 15, each once")
@@ -142,7 +143,7 @@ fn no_traffic_joins_a_card_and_a_scale_up_port() {
     });
     for workload in [poisson(Pattern::RandomPairs), poisson(Pattern::AllToAll), incast] {
         let (mut inside, mut outside) = (0, 0);
-        for flow in DrawnFlows::of(&[workload], &rails(), 1).unwrap().iter() {
+        for flow in DrawnFlows::of(&[workload], &rails(1), 1).unwrap().iter() {
             let (src, dst) = (flow.src % 16 / 4, flow.dst % 16 / 4);
             assert_eq!([flow.src >= 16, flow.dst >= 16], [src == dst; 2], "{flow:?}");
             if src == dst { inside += 1 } else { outside += 1 }
@@ -248,7 +249,7 @@ fn every_load_balancer_runs_on_each_or_says_what_it_needs() {
     let tcp = Tcp { rto_min_ps: 300 * PS_PER_US, ..Tcp::plain(Control::Dctcp { gain: 1.0 / 16.0 }) };
     let mut refusals = Vec::new();
     for (name, fabric) in [
-        ("rails", rails()),
+        ("rails", rails(1)),
         ("planes", planes(2)),
         ("dual", dual()),
         ("dragonfly", dragonfly.build().unwrap()),

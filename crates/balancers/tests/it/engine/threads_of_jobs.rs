@@ -1,5 +1,6 @@
 //! Jobs on several threads: flows that wait for others, over TCP and RoCE, have the same bits for any cut of the fabric.
 
+use super::accelerator_fabrics::rails;
 use super::partitions::{fat_tree, leaf_spine};
 use super::setup::*;
 use super::threads::{by_lot, changes, compare, long_links, outcome, settings_of};
@@ -73,7 +74,7 @@ fn rings_have_the_same_bits() {
 
 /// A graph of messages around a ring, each rank of which computes on what it has received before it sends it on.
 pub(super) fn relay(fabric: &Fabric, transport: Transport, ordered: bool) -> (Vec<Flow>, Settings) {
-    let ranks = fabric.hosts();
+    let ranks = fabric.named_hosts();
     let mut builder = Builder::new("relay", ranks).unwrap();
     let mut computed: Vec<Option<NodeId>> = vec![None; ranks as usize];
     for round in 0..12 {
@@ -114,6 +115,25 @@ fn graphs_without_waits_across_have_the_same_bits() {
             assert_eq!(whole.works, parts.works);
         }
     }
+}
+
+/// Within a server messages go between scale-up ports, which are in the part of the server's segment. Where a segment is cut
+/// they are in another part than the network cards.
+#[test]
+fn graphs_on_servers_have_the_same_bits() {
+    let fabric = rails(2);
+    let (flows, settings) = relay(&fabric, roce(GO_BACK_N, false), true);
+    let settings = Settings { changes: Vec::new(), ..settings };
+    let whole = outcome(&fabric, &flows, &settings, None);
+    assert_eq!(whole.totals.flows_finished, flows.len() as u64);
+    let parts = outcome(&fabric, &flows, &settings, Some(&Partition::by_leaves(&fabric, 2)));
+    compare(&whole, &parts, "segments");
+    assert_eq!(whole.works, parts.works);
+    let fabric = rails(1);
+    let (flows, settings) = relay(&fabric, roce(GO_BACK_N, false), true);
+    let (progress, cut) = (Progress::default(), Partition::by_leaves(&fabric, 2));
+    let reason = Task::new(&fabric, &flows, &settings, &progress).unwrap().one_thread(&cut);
+    assert!(reason.is_some_and(|what| what.contains("ports in several parts")), "{reason:?}");
 }
 
 /// A collective joins what each rank sends and receives: a message ends elsewhere, in the moment in which its rank goes on.
