@@ -122,16 +122,13 @@ def test_shaped_slices_are_classes_that_packets_take_in_turn(lab: Lab) -> None:
 def test_meters_are_those_of_fifteen_slices(lab: Lab) -> None:
     with installed(lab, BY_NAME["wino-meters"], NETWORK) as sent_as:
         played(lab, BY_NAME["wino-meters"], sent_as)
-        command = ["ovs-ofctl", "-O", "OpenFlow15"]
-        shown = said(*command, "dump-meters", open_vswitch(lab).openflow("leaf0"))
+        shown = open_vswitch(lab).ofctl("dump-meters", "leaf0")
         assert re.findall(r"rate=(\d+) burst_size=(\d+)", shown) == [("10000", "200")] * 15
-        passed = re.findall(
-            r"packet_in_count:(\d+)", said(*command, "meter-stats", open_vswitch(lab).openflow("leaf0"))
-        )
+        passed = re.findall(r"packet_in_count:(\d+)", open_vswitch(lab).ofctl("meter-stats", "leaf0"))
         assert len(passed) == 15
         assert min(map(int, passed)) > 0
     with installed(lab, BY_NAME["weighted"], NETWORK):
-        shown = said(*command, "dump-meters", open_vswitch(lab).openflow("leaf0"))
+        shown = open_vswitch(lab).ofctl("dump-meters", "leaf0")
         assert "rate=" not in shown
 
 
@@ -173,7 +170,7 @@ def test_north_south_traffic_is_measured_and_leaves_wino_the_slices_of_the_rest(
             assert one < two < 63e6
             left_kbps = (200e6 - one - two) / 1e3
             with installed(lab, BY_NAME["wino-meters"], Network({}, outside_bps)):
-                shown = said("ovs-ofctl", "-O", "OpenFlow15", "dump-meters", open_vswitch(lab).openflow("leaf0"))
+                shown = open_vswitch(lab).ofctl("dump-meters", "leaf0")
                 # No scheme's rule takes it off its uplink.
                 again = north_south.measured(lab)
                 assert 0 < again["leaf0", "spine0"] < 10.5e6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -39,10 +38,7 @@ def dummy_switch() -> Iterator[OpenVSwitch]:
 
 
 def ofctl(switch: OpenVSwitch, command: str, *arguments: str) -> str:
-    line = ["ovs-ofctl", "-O", "OpenFlow15", "--no-stats", command, switch.openflow(BRIDGE), *arguments]
-    run = subprocess.run(line, check=False, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+    return switch.ofctl(command, BRIDGE, *arguments, options=["--no-stats"])
 
 
 @contextlib.asynccontextmanager

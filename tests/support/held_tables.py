@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterable
 
 from anabranch.deploy.targets.ovs.daemons import OpenVSwitch
+from anabranch.files.errors import AnabranchError
 
 OPERATORS_FLOW = "cookie=0x7,table=0,priority=7,udp,nw_dst=192.0.2.7 actions=drop"
 OPERATORS_GROUP = "group_id=7,type=all,bucket=actions=drop"
 OPERATORS_METER = "meter=7,kbps,bands=type=drop rate=7"
 
 
-def ofctl(ovs: OpenVSwitch, command: str, bridge: str, *arguments: str) -> str:
-    """Asks or changes a bridge."""
-    words = ["ovs-ofctl", "-O", "OpenFlow15", "--timeout=60", command, ovs.openflow(bridge), *arguments]
-    run = subprocess.run(words, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 def operate(ovs: OpenVSwitch, bridges: Iterable[str]) -> None:
     """Adds what the operator has in every bridge."""
     for bridge in bridges:
-        ofctl(ovs, "add-flow", bridge, OPERATORS_FLOW)
-        ofctl(ovs, "add-group", bridge, OPERATORS_GROUP)
-        ofctl(ovs, "add-meter", bridge, OPERATORS_METER)
+        ovs.ofctl("add-flow", bridge, OPERATORS_FLOW)
+        ovs.ofctl("add-group", bridge, OPERATORS_GROUP)
+        ovs.ofctl("add-meter", bridge, OPERATORS_METER)
 
 
 def answer(ovs: OpenVSwitch, bridges: Iterable[str]) -> bool:
     """Whether all bridges are there."""
     try:
         for bridge in bridges:
-            ofctl(ovs, "show", bridge)
-    except AssertionError:
+            ovs.ofctl("show", bridge)
+    except AnabranchError:
         return False
     return True
 
@@ -43,8 +35,8 @@ def held(ovs: OpenVSwitch, bridges: Iterable[str]) -> dict[str, list[str]]:
     """All that each bridge holds, without counters, sorted."""
     found = {}
     for bridge in bridges:
-        flows = ofctl(ovs, "dump-flows", bridge, "--no-stats").splitlines()
-        groups, meters = (ofctl(ovs, command, bridge).splitlines() for command in ("dump-groups", "dump-meters"))
+        flows = ovs.ofctl("dump-flows", bridge, "--no-stats").splitlines()
+        groups, meters = (ovs.ofctl(command, bridge).splitlines() for command in ("dump-groups", "dump-meters"))
         lines = [line.strip() for line in (*flows, *groups, *meters) if "OFPST" not in line]
         found[bridge] = sorted(line for line in lines if line)
     return found
@@ -54,7 +46,7 @@ def empty(ovs: OpenVSwitch, bridges: Iterable[str]) -> None:
     """Removes everything, and adds what is the operator's."""
     for bridge in bridges:
         for command in ("del-flows", "del-groups", "del-meters"):
-            ofctl(ovs, command, bridge)
+            ovs.ofctl(command, bridge)
         operate(ovs, [bridge])
 
 

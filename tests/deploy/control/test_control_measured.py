@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,9 +60,8 @@ def towards(found: Snapshot) -> GroupState:
 
 
 def test_weights_give_way_to_foreign_load(fabric: DummyFabric) -> None:
-    bridge = fabric.open_vswitch.openflow("leaf0")
     rule = f"priority=40000,udp,tp_dst={FOREIGN_PORT},actions=output:leaf0-spine1"
-    subprocess.run(["ovs-ofctl", "-O", "OpenFlow15", "--names", "add-flow", bridge, rule], check=True)
+    fabric.open_vswitch.ofctl("add-flow", "leaf0", rule, options=["--names"])
 
     async def follow() -> None:
         async with Running(fabric.file('weights = "load"\nload = { threshold = 0.02 }')) as running:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -38,14 +37,6 @@ def fabric(tmp_path: Path) -> Iterator[DummyFabric]:
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No plan before all switches are read, however long that takes."""
     monkeypatch.setattr(controller, "SETTLE_S", PATIENCE_S)
-
-
-def ofctl(fabric: DummyFabric, *arguments: str) -> str:
-    command, bridge, *rest = arguments
-    socket = fabric.open_vswitch.openflow(bridge)
-    run = subprocess.run(["ovs-ofctl", "-O", "OpenFlow15", command, socket, *rest], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
 
 
 def received(fabric: DummyFabric, what: str) -> int:
@@ -94,8 +85,8 @@ def test_packets_go_by_every_path_and_to_their_host(fabric: DummyFabric) -> None
 @pytest.mark.usefixtures("_patient")
 def test_a_restart_changes_nothing_and_what_is_others_stays(fabric: DummyFabric) -> None:
     measure_every(fabric, "1 min")
-    ofctl(fabric, "add-flow", "leaf0", FOREIGN_FLOW)
-    ofctl(fabric, "add-group", "leaf0", FOREIGN_GROUP)
+    fabric.open_vswitch.ofctl("add-flow", "leaf0", FOREIGN_FLOW)
+    fabric.open_vswitch.ofctl("add-group", "leaf0", FOREIGN_GROUP)
 
     async def follow() -> int:
         async with Running(fabric.file()) as running:
@@ -106,12 +97,12 @@ def test_a_restart_changes_nothing_and_what_is_others_stays(fabric: DummyFabric)
     fabric.open_vswitch.appctl("vlog/set", "vconn:file:dbg")
     assert asyncio.run(follow()) == 0
     # Whatever came before this is in the log.
-    ofctl(fabric, "dump-tables", "leaf0")
+    fabric.open_vswitch.ofctl("dump-tables", "leaf0")
     await_received(fabric, "OFPST_TABLE request")
     assert received(fabric, "OFPT_BUNDLE_CONTROL") == 0
     assert received(fabric, r"OFPT_(FLOW|GROUP|METER)_MOD") == 0
-    assert "cookie=0x1234" in ofctl(fabric, "dump-flows", "leaf0")
-    assert "group_id=77" in ofctl(fabric, "dump-groups", "leaf0")
+    assert "cookie=0x1234" in fabric.open_vswitch.ofctl("dump-flows", "leaf0")
+    assert "group_id=77" in fabric.open_vswitch.ofctl("dump-groups", "leaf0")
 
 
 def test_a_lost_link_changes_one_group_a_switch(fabric: DummyFabric) -> None:
@@ -211,7 +202,7 @@ def test_switch_and_database_killed_come_back_to_the_plan(fabric: DummyFabric) -
             assert all(switch.flows and switch.groups for switch in back.switches)
 
     asyncio.run(follow())
-    assert len(ofctl(fabric, "dump-groups", "spine0").splitlines()) == 3
+    assert len(fabric.open_vswitch.ofctl("dump-groups", "spine0").splitlines()) == 3
 
 
 def test_what_somebody_removed_is_put_back(fabric: DummyFabric) -> None:
@@ -220,7 +211,7 @@ def test_what_somebody_removed_is_put_back(fabric: DummyFabric) -> None:
             await running.converged()
             for _ in range(2):
                 commits = running.controller.snapshot().events["committed"]
-                await asyncio.to_thread(ofctl, fabric, "del-groups", "leaf1")
+                await asyncio.to_thread(fabric.open_vswitch.ofctl, "del-groups", "leaf1")
 
                 def mended(one: Snapshot, commits: int = commits) -> bool:
                     return one.events["committed"] > commits and one.converged
@@ -253,10 +244,10 @@ def test_tables_that_were_read_while_somebody_removed_them_are_mended(
             installed = running.controller.sessions["leaf1"].observed
             assert installed is not None
             stale.append(installed.flows)
-            await asyncio.to_thread(ofctl, fabric, "del-groups", "leaf1")
+            await asyncio.to_thread(fabric.open_vswitch.ofctl, "del-groups", "leaf1")
             found = await running.until(lambda one: not stale and one.converged and one.events["committed"] >= 6)
             assert found.events["refused"] == 0
-        assert "group:" in ofctl(fabric, "dump-flows", "leaf1")
+        assert "group:" in fabric.open_vswitch.ofctl("dump-flows", "leaf1")
 
     asyncio.run(follow())
 

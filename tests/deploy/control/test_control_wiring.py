@@ -229,9 +229,7 @@ def test_hosts_get_no_frame_and_what_they_send_goes_nowhere(tmp_path: Path, targ
             if target == "ovs":
                 # A rule of others for all packets, before theirs and ours: others' frames are flooded by it.
                 for switch in ("leaf0", "spine0"):
-                    address = fabric.open_vswitch.openflow(switch)
-                    rule = "priority=50000,actions=ALL"
-                    subprocess.run(["ovs-ofctl", "-O", "OpenFlow15", "add-flow", address, rule], check=True)
+                    fabric.open_vswitch.ofctl("add-flow", switch, "priority=50000,actions=ALL")
             stranger = Advertisement("x", "y", 60).encode()
 
             def is_heard(found: Snapshot) -> bool:

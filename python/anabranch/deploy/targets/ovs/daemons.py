@@ -20,6 +20,8 @@ from anabranch.files.hints import install
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 DATABASE, SWITCH = "ovsdb-server", "ovs-vswitchd"
 START_TIMEOUT_S, COMMAND_TIMEOUT_S = 60, 120
+ENDED_BEFORE_HELLO = re.compile(r"connecting to .*\((Broken pipe|Connection reset by peer)\)")
+"""Error of ovs-ofctl when a connection ended before anything was asked."""
 
 
 class OpenVSwitch:
@@ -125,9 +127,24 @@ class OpenVSwitch:
         """Changes or asks the database."""
         return self._run("ovs-vsctl", f"--timeout={START_TIMEOUT_S}", f"--db={self.database}", *arguments)
 
+    def ofctl(self, command: str, bridge: str, *arguments: str, options: Sequence[str] = (), given: str = "") -> str:
+        """Asks or changes a bridge, as ovs-ofctl(8) does.
+
+        Raises:
+            AnabranchError: the bridge does not answer, or it refuses.
+
+        """
+        words = ("ovs-ofctl", "-O", "OpenFlow15", *options, command, self.openflow(bridge), *arguments)
+        deadline = time.monotonic() + COMMAND_TIMEOUT_S
+        run = self._finished(*words, given=given)
+        # A switch ends a connection whose hello does not come within a second: of a client on a busy machine.
+        while ENDED_BEFORE_HELLO.search(run.stderr) and time.monotonic() < deadline:
+            run = self._finished(*words, given=given)
+        return _output(run)
+
     def add_flows(self, bridge: str, flows: Sequence[str]) -> None:
         """Adds rules, written as ovs-ofctl(8) takes them, to a bridge; the next packet follows them."""
-        self._run("ovs-ofctl", "-O", "OpenFlow15", "add-flows", self.openflow(bridge), "-", given="\n".join(flows))
+        self.ofctl("add-flows", bridge, "-", given="\n".join(flows))
         self.forget_flows()
 
     def forget_flows(self) -> None:
@@ -139,18 +156,18 @@ class OpenVSwitch:
 
     def set_meter(self, bridge: str, meter: str) -> None:
         """Leaves a bridge one meter, written as ovs-ofctl(8) takes it, and none of the rules of those before."""
-        self._run("ovs-ofctl", "-O", "OpenFlow15", "del-meters", self.openflow(bridge))
-        self._run("ovs-ofctl", "-O", "OpenFlow15", "add-meter", self.openflow(bridge), meter)
+        self.ofctl("del-meters", bridge)
+        self.ofctl("add-meter", bridge, meter)
 
     def meter_packets(self, bridge: str) -> tuple[int, int]:
         """Packets that came to the meters of a bridge, and packets that they dropped."""
-        statistics = self._run("ovs-ofctl", "-O", "OpenFlow15", "meter-stats", self.openflow(bridge))
+        statistics = self.ofctl("meter-stats", bridge)
         came, dropped = (re.findall(rf"\b{count}:(\d+)", statistics) for count in ("packet_in_count", "packet_count"))
         return sum(map(int, came)), sum(map(int, dropped))
 
     def packet_out(self, bridge: str, packet: str) -> None:
         """Has a bridge send one packet, written as `ovs-ofctl packet-out` takes it (ovs-ofctl(8))."""
-        self._run("ovs-ofctl", "-O", "OpenFlow15", "packet-out", self.openflow(bridge), packet)
+        self.ofctl("packet-out", bridge, packet)
 
     def appctl(self, command: str, *arguments: str, daemon: str = SWITCH) -> str:
         """Asks a daemon over its control socket.
@@ -182,9 +199,12 @@ class OpenVSwitch:
         while self.pid(daemon) is not None and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def _run(self, *command: str, given: str = "") -> str:
+    def _run(self, *command: str) -> str:
+        return _output(self._finished(*command))
+
+    def _finished(self, *command: str, given: str = "") -> subprocess.CompletedProcess[str]:
         try:
-            run = subprocess.run(
+            return subprocess.run(
                 command,
                 env=self._environment,
                 input=given,
@@ -197,9 +217,12 @@ class OpenVSwitch:
             )
         except subprocess.TimeoutExpired:
             raise AnabranchError(f"{' '.join(command)}: no end after {COMMAND_TIMEOUT_S} s") from None
-        if run.returncode:
-            raise AnabranchError(f"{' '.join(command)}: {run.stderr.strip() or run.returncode}")
-        return run.stdout
+
+
+def _output(run: subprocess.CompletedProcess[str]) -> str:
+    if run.returncode:
+        raise AnabranchError(f"{' '.join(run.args)}: {run.stderr.strip() or run.returncode}")
+    return run.stdout
 
 
 def _streams() -> Any:
