@@ -40,7 +40,7 @@ impl Resolved {
             if let Some(what) = task.one_thread(&partition) {
                 return Ok(Err(what.to_owned()));
             }
-            let window_ps = lookahead_ps(fabric, settings, &partition);
+            let window_ps = lookahead_ps(fabric, flows, settings, &partition);
             let windows = (duration_ps / window_ps).max(1);
             let worth = worthwhile(partition.count(), hops / windows);
             if anyway || worth == partition.count() {

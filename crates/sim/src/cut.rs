@@ -5,8 +5,9 @@
 //! look-ahead before they meet again.
 
 use crate::transport::Transport;
-use crate::{Framing, Settings};
+use crate::{Framing, Settings, waits};
 use anabranch_fabric::{Change, Fabric, Port, What};
+use anabranch_traffic::FlowSource;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -28,9 +29,22 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Cut of a fabric into these parts, by node, for a run with these settings.
-    pub(crate) fn of<C>(fabric: &Fabric, part_of: Vec<u32>, settings: &Settings<C>) -> Self {
-        Self::new(fabric, part_of, (settings.framing, shortest_bytes(settings)), &settings.changes)
+    /// Cut of a fabric into these parts, by node, for a run of these flows with these settings.
+    pub(crate) fn of<C>(
+        fabric: &Fabric,
+        part_of: Vec<u32>,
+        (flows, settings): (&dyn FlowSource, &Settings<C>),
+    ) -> Self {
+        let announces = waits::cross(flows, settings, &part_of);
+        let frames = (settings.framing, shortest_bytes(settings));
+        let cut = Self::new(fabric, part_of, frames, &settings.changes);
+        if !announces {
+            return cut;
+        }
+        // A delivery is announced while its last packet is on the link to its host.
+        let to_host = fabric.ports().iter().filter(|port| port.to < fabric.hosts());
+        let last_ps = to_host.map(|port| port.delay_ps).min().unwrap_or(u64::MAX);
+        Self { lookahead_ps: cut.lookahead_ps.min(last_ps), ..cut }
     }
 
     /// Cut of a fabric into these parts, by node. `shortest_bytes`: the shortest frame.

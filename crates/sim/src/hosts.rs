@@ -1,5 +1,6 @@
 //! Hosts: flows begin, packets reach their connection, flows end.
 
+mod announcements;
 mod arrivals;
 mod attention;
 mod census;

@@ -37,6 +37,11 @@ impl AwaitedJobs {
         self.0.is_empty()
     }
 
+    /// Flows that wait for a job, with their delays in picoseconds.
+    pub(crate) fn waiting(&self, job: Option<u32>) -> &[(u32, u64)] {
+        job.and_then(|job| self.0.get(&job)).map_or(&[], |job| &job.waiting)
+    }
+
     /// A flow of `job` is delivered. Returns the flows that may begin now, with their delays in picoseconds.
     pub(crate) fn delivered(&mut self, job: Option<u32>) -> &[(u32, u64)] {
         let Some(job) = job.and_then(|job| self.0.get_mut(&job)) else { return &[] };

@@ -11,8 +11,13 @@ const FLOWS_MAX: u64 = 1 << 22;
 
 /// Time in picoseconds for which the parts of a run go on before they meet again.
 #[must_use]
-pub fn lookahead_ps<C>(fabric: &Fabric, settings: &Settings<C>, partition: &Partition) -> u64 {
-    Cut::of(fabric, partition.part_of_nodes(), settings).lookahead_ps()
+pub fn lookahead_ps<C>(
+    fabric: &Fabric,
+    flows: &dyn FlowSource,
+    settings: &Settings<C>,
+    partition: &Partition,
+) -> u64 {
+    Cut::of(fabric, partition.part_of_nodes(), (flows, settings)).lookahead_ps()
 }
 
 /// Reason why one thread simulates a run, if it takes one.
@@ -46,12 +51,12 @@ pub fn one_thread<C>(
         Some("links that lose frames beside RED")
     } else if outline.flows > FLOWS_MAX {
         Some("more than 4,194,304 flows")
-    } else if lookahead_ps(fabric, settings, partition) == 0 {
+    } else if lookahead_ps(fabric, flows, settings, partition) == 0 {
         Some("links without delay")
     } else if outline.in_order && settings.works.is_empty() {
         None
     } else {
-        waits::one_thread(flows, settings, &partition.part_of_nodes())
+        waits::one_thread(fabric, flows, settings, &partition.part_of_nodes())
     }
 }
 

@@ -1,67 +1,90 @@
 //! Flows that wait for others, and graphs, where a run is simulated in parts.
 //!
-//! What has been delivered lets the next thing begin in the same moment, without a look-ahead. So what waits must be in the
-//! part in which that is delivered: in a ring each worker waits for what itself receives. What crosses is messages alone.
+//! What has been delivered lets the next thing begin in the same moment. In a ring each worker waits for what itself receives,
+//! so what crosses is messages alone. What waits in another part hears of a delivery before it happens
+//! (`hosts/announcements.rs`).
 
 use crate::Settings;
-use crate::transport::Transport;
+use crate::transport::{Reorder, Transport};
+use anabranch_fabric::{Change, Fabric, What};
 use anabranch_traffic::{FlowSource, PlacedWork, Start};
+use rustc_hash::FxHashMap;
 
 /// Reason why flows and graphs take one thread, if they do; `part_of` has the part of each node.
 pub(crate) fn one_thread<C>(
+    fabric: &Fabric,
     flows: &dyn FlowSource,
     settings: &Settings<C>,
     part_of: &[u32],
 ) -> Option<&'static str> {
-    let part = |host: u32| part_of[host as usize];
-    if let Some(reason) = settings.works.iter().find_map(|work| of_graph(work, &part)) {
-        return Some(reason);
-    }
-    let mut delivered_in: Vec<u32> = Vec::new();
-    for flow in flows.pass() {
-        delivered_in.push(part(flow.dst));
-        match flow.start {
-            Start::At(_) => {}
-            Start::After { flow: awaited, .. } if delivered_in[awaited as usize] == part(flow.src) => {}
-            Start::After { .. } => return Some("flows that wait for others of another part"),
-            Start::AfterJob { .. } => return Some("flows that wait for a job"),
-            Start::Ready { work, node } => {
-                let PlacedWork { graph, hosts, ordered, .. } = &settings.works[work as usize];
-                let part_of = |rank: u32| part(hosts[rank as usize]);
-                // Within a server messages go between other hosts than those of the ranks.
-                if (part_of(graph.rank_of(node)), part_of(graph.ends_at(node)))
-                    != (part(flow.src), part(flow.dst))
-                {
-                    return Some("graphs on servers of which each has ports in several parts");
-                }
-                if *ordered && matches!(settings.transports[usize::from(flow.transport)], Transport::Tcp(_)) {
-                    return Some("messages of graphs that follow each other over TCP");
-                }
-            }
-        }
-    }
-    None
-}
-
-/// Reason why a graph takes one thread, if it does.
-fn of_graph(work: &PlacedWork, part: &impl Fn(u32) -> u32) -> Option<&'static str> {
-    let graph = &work.graph;
-    let part_of = |rank: u32| part(work.hosts[rank as usize]);
-    if !graph.is_matched() {
+    if settings.works.iter().any(|work| !work.graph.is_matched()) {
         return Some("graphs of which one message may be taken for another");
     }
-    for rank in 0..graph.ranks() {
-        let own = part_of(rank);
-        for node in graph.nodes_of(rank) {
-            let ends = part_of(graph.ends_at(node));
-            let mut by_start = graph.after_start(node).iter();
-            let mut by_end = graph.after_end(node).iter();
-            if by_start.any(|&after| part_of(graph.rank_of(after)) != own)
-                || by_end.any(|&after| part_of(graph.rank_of(after)) != ends)
-            {
-                return Some("graphs that wait for what ends in another part");
-            }
+    let part = |host: u32| part_of[host as usize];
+    for flow in flows.pass() {
+        let Start::Ready { work, node } = flow.start else { continue };
+        let PlacedWork { graph, hosts, ordered, .. } = &settings.works[work as usize];
+        let of_rank = |rank: u32| part(hosts[rank as usize]);
+        // Within a server messages go between other hosts than those of the ranks.
+        if (of_rank(graph.rank_of(node)), of_rank(graph.ends_at(node))) != (part(flow.src), part(flow.dst)) {
+            return Some("graphs on servers of which each has ports in several parts");
+        }
+        if *ordered && matches!(settings.transports[usize::from(flow.transport)], Transport::Tcp(_)) {
+            return Some("messages of graphs that follow each other over TCP");
         }
     }
-    None
+    if !cross(flows, settings, part_of) {
+        return None;
+    }
+    let is_apart = |host: u32| part_of[host as usize] != part_of[fabric.leaf_of(host) as usize];
+    let holds =
+        |transport: &Transport| matches!(transport, Transport::Tcp(tcp) if tcp.reorder != Reorder::None);
+    // Whether a frame is lost, it is drawn when it arrives.
+    let loses = |change: &Change| matches!(change.what, What::PortLoss(port, _) if fabric.ports()[port as usize].to < fabric.hosts());
+    if (0..fabric.hosts()).any(is_apart) {
+        Some("flows that wait for others, on hosts apart from their leaves")
+    } else if settings.changes.iter().any(loses) {
+        Some("flows that wait for others, on links to hosts that lose frames")
+    } else if settings.transports.iter().any(holds) {
+        Some("flows that wait for others, over receivers that hold segments back")
+    } else {
+        None
+    }
+}
+
+/// Whether something waits for what is delivered in another part.
+pub(crate) fn cross<C>(flows: &dyn FlowSource, settings: &Settings<C>, part_of: &[u32]) -> bool {
+    let outline = flows.outline();
+    if outline.in_order && settings.works.is_empty() {
+        return false;
+    }
+    let part = |host: u32| part_of[host as usize];
+    let mut delivered_in: Vec<u32> = Vec::new();
+    // Part in which all flows of a job are delivered, if it is one.
+    let mut jobs: FxHashMap<u32, Option<u32>> = FxHashMap::default();
+    let flows_cross = flows.pass().any(|flow| {
+        let own = part(flow.dst);
+        delivered_in.push(own);
+        if let Some(job) = flow.job {
+            let of_job = jobs.entry(job).or_insert(Some(own));
+            *of_job = of_job.filter(|&other| other == own);
+        }
+        match flow.start {
+            Start::At(_) | Start::Ready { .. } => false,
+            Start::After { flow: awaited, .. } => delivered_in[awaited as usize] != part(flow.src),
+            Start::AfterJob { job, .. } => jobs.get(&job) != Some(&Some(part(flow.src))),
+        }
+    });
+    flows_cross || settings.works.iter().any(|work| crosses(work, &part))
+}
+
+/// Whether a node of a graph waits for what ends in another part.
+fn crosses(work: &PlacedWork, part: &impl Fn(u32) -> u32) -> bool {
+    let graph = &work.graph;
+    let part_of = |rank: u32| part(work.hosts[rank as usize]);
+    let waits_elsewhere = |node: u32| {
+        let ends = part_of(graph.ends_at(node));
+        graph.after_end(node).iter().any(|&after| part_of(graph.rank_of(after)) != ends)
+    };
+    (0..graph.ranks()).any(|rank| graph.nodes_of(rank).any(waits_elsewhere))
 }

@@ -54,6 +54,8 @@ pub struct Execution<G: AsRef<Graph>> {
     /// Node whose start or end let this one start.
     start_cause: Vec<NodeId>,
     left: u64,
+    /// Whether each rank is executed here, where ranks are executed apart.
+    here: Option<Vec<bool>>,
     /// Nodes that may start now, each with what let it.
     ready: VecDeque<(NodeId, NodeId)>,
 }
@@ -81,6 +83,7 @@ impl<G: AsRef<Graph>> Execution<G> {
             cause: vec![NONE; count],
             start_cause: vec![NONE; count],
             left: count as u64,
+            here: None,
             ready: VecDeque::new(),
             graph: held,
         }
@@ -93,13 +96,16 @@ impl<G: AsRef<Graph>> Execution<G> {
     }
 
     /// Starts all nodes that require nothing, rank by rank, of the ranks that `here` names: of a graph whose ranks are
-    /// executed apart, each execution begins with its own, and no rank waits for what ends in another execution but for
-    /// messages.
+    /// executed apart, each execution has its own, and hears of messages that are delivered to others if something of its
+    /// own waits for that.
     pub fn begin(&mut self, here: impl Fn(u32) -> bool, now_ps: u64, effects: &mut Vec<Effect>) {
         let graph = self.graph.as_ref();
-        let nodes = (0..graph.ranks()).filter(|&rank| here(rank)).flat_map(|rank| graph.nodes_of(rank));
+        let ranks: Vec<bool> = (0..graph.ranks()).map(here).collect();
+        let own = (0..graph.ranks()).filter(|&rank| ranks[rank as usize]);
+        let nodes = own.flat_map(|rank| graph.nodes_of(rank));
         self.ready =
             nodes.filter(|&node| self.missing[node as usize] == 0).map(|node| (node, NONE)).collect();
+        self.here = ranks.contains(&false).then_some(ranks);
         self.go_on(now_ps, effects);
     }
 
@@ -122,6 +128,12 @@ impl<G: AsRef<Graph>> Execution<G> {
     /// The last byte of a send's message is at its rank.
     pub fn delivered(&mut self, send: NodeId, now_ps: u64, effects: &mut Vec<Effect>) {
         self.arrive(send, now_ps);
+        self.go_on(now_ps, effects);
+    }
+
+    /// The same at a rank of another execution, which has the receive.
+    pub fn delivered_elsewhere(&mut self, send: NodeId, now_ps: u64, effects: &mut Vec<Effect>) {
+        self.end(send, now_ps);
         self.go_on(now_ps, effects);
     }
 
@@ -291,6 +303,11 @@ impl<G: AsRef<Graph>> Execution<G> {
     }
 
     fn release(&mut self, node: NodeId, cause: NodeId) {
+        if let Some(here) = &self.here
+            && !here[self.graph().rank_of(node) as usize]
+        {
+            return;
+        }
         let missing = &mut self.missing[node as usize];
         *missing -= 1;
         if *missing == 0 {

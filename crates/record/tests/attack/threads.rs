@@ -1,8 +1,8 @@
 //! One simulation on several threads: the outcome is that of one thread, to the bit, for any cut of the fabric.
 //!
 //! Everything that takes one thread is taken out of a scenario first: load balancers other than tables and entropies that hosts
-//! choose, transports other than TCP, RoCE and UEC, graphs, and flows that wait for what is received elsewhere. Fabric, changes,
-//! sizes, cards, tables and intervals stay.
+//! choose, transports other than TCP, RoCE and UEC; of half of the scenarios graphs, and flows that wait for what is received
+//! elsewhere, so that hosts can be apart from their leaves. Fabric, changes, sizes, cards, tables and intervals stay.
 
 use crate::broken::{Broken, holds};
 use anabranch_balancers::{Settings, Task};
@@ -32,7 +32,6 @@ fn plain(settings: &Settings) -> Settings {
         settings.balancing = anabranch_balancers::Balancing::ECMP;
     }
     settings.transports.iter_mut().for_each(|transport| *transport = plain_transport(transport));
-    settings.works.clear();
     settings.switch_hashes.clear();
     settings.observe.capture_ports.clear();
     settings.observe.window_flows.clear();
@@ -67,11 +66,16 @@ fn at_times(flows: &[Flow]) -> Vec<Flow> {
     (0..).zip(flows).map(|(index, flow)| Flow { start: start((index, flow)), ..*flow }).collect()
 }
 
-fn by_lot(fabric: &Fabric, stream: &mut Stream) -> Partition {
+/// Parts by lot; hosts are where their leaves are, or apart from them.
+fn by_lot(fabric: &Fabric, apart: bool, stream: &mut Stream) -> Partition {
     let switches = fabric.nodes().len() - fabric.hosts() as usize;
     let parts = 2 + stream.below(3);
     let mut draw = |nodes| (0..nodes).map(|_| stream.below(parts) as u32).collect();
-    Partition::new(draw(switches), draw(fabric.hosts() as usize))
+    let of_switch: Vec<u32> = draw(switches);
+    let beside = |host: u32| of_switch[(fabric.leaf_of(host) - fabric.hosts()) as usize];
+    let of_host =
+        if apart { draw(fabric.hosts() as usize) } else { (0..fabric.hosts()).map(beside).collect() };
+    Partition::new(of_switch, of_host)
 }
 
 /// Simulates some of all scenarios by one thread and by several. Says whether this one was.
@@ -81,9 +85,19 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], progress: &Progress) ->
     if stream.below(SHARE) != 0 {
         return Ok(false);
     }
-    let (fabric, settings, flows) = (resolved.fabric(), plain(resolved.settings()), at_times(flows));
+    let apart = stream.below(2) == 0;
+    let (fabric, mut settings) = (resolved.fabric(), plain(resolved.settings()));
+    let mut flows = flows.to_vec();
+    if apart {
+        settings.works.clear();
+        flows = at_times(&flows);
+    }
+    let is_tcp = |transport: &Transport| matches!(transport, Transport::Tcp(_));
+    if settings.transports.iter().any(is_tcp) {
+        settings.works.iter_mut().for_each(|work| work.ordered = false);
+    }
     let Ok(task) = Task::new(fabric, &flows, &settings, progress) else { return Ok(false) };
-    let cuts = [Partition::by_leaves(fabric, 2), by_lot(fabric, &mut stream)];
+    let cuts = [Partition::by_leaves(fabric, 2), by_lot(fabric, apart, &mut stream)];
     let Ok(whole) = task.simulate() else { return Ok(false) };
     let mut compared = false;
     for cut in &cuts {
@@ -122,6 +136,7 @@ fn compare(whole: &Outcome, parts: &Outcome) -> Result<(), Broken> {
     holds(whole.queues == parts.queues && whole.counts == parts.counts, rule, || {
         format!("samples, or counts: {:?} and {:?}", whole.counts, parts.counts)
     })?;
+    holds(whole.works == parts.works, rule, || "what happened to nodes of graphs differs".to_owned())?;
     let totals = anabranch_sim::Totals { packets_peak: whole.totals.packets_peak, ..parts.totals };
     holds(whole.totals == totals, rule, || format!("{:?} and {totals:?}", whole.totals))
 }

@@ -25,6 +25,8 @@ pub(crate) enum Happening {
     Arrived { flow: u32 },
     /// Its part of a flow, which waited, is delivered.
     Delivered { flow: u32 },
+    /// A flow will be delivered whole at a time, by the link of a port.
+    Announced { flow: u32, port: u32, at_ps: u64 },
 }
 
 /// A flow of which some parts have arrived whole and wait for others.
@@ -71,6 +73,7 @@ impl Census {
                     None => closed.push(name),
                 },
                 Happening::Arrived { flow } => self.waiting.entry(flow).or_default().parts += 1,
+                Happening::Announced { .. } => {}
                 Happening::Delivered { flow } => {
                     if let Entry::Occupied(mut waiting) = self.waiting.entry(flow) {
                         waiting.get_mut().parts -= 1;

@@ -30,6 +30,7 @@ impl Hosts<'_> {
         self.finished += 1;
         self.hopeful -= 1;
         self.note_end(flow, true, network.now_ps);
+        self.check_announced(flow, network.now_ps);
         self.start_waiting(flow, network);
     }
 

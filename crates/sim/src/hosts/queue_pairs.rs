@@ -105,6 +105,17 @@ impl Striped {
         self.messages.get(&flow).is_some_and(|parts| parts.undelivered > 0)
     }
 
+    /// Parts that have not been delivered, in the order in which they are, on the queue pair that hosts keep on which a flow
+    /// has this connection.
+    pub(super) fn undelivered_with(&mut self, flow: u32, connection: u32) -> Option<&VecDeque<Undelivered>> {
+        self.queue_of(flow, connection).map(|queue| &queue.undelivered)
+    }
+
+    /// Parts of a message that have not been delivered.
+    pub(super) fn undelivered_parts(&self, flow: u32) -> u32 {
+        self.messages.get(&flow).map_or(0, |parts| parts.undelivered)
+    }
+
     /// Whether a flow is a message in parts one of which has begun.
     pub(super) fn has_begun(&self, flow: u32) -> bool {
         self.messages.get(&flow).is_some_and(|parts| !parts.begun.is_empty())

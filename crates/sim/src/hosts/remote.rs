@@ -7,6 +7,7 @@
 //! known, if an answer may have reached the sender since.
 
 use super::Hosts;
+use super::announcements::Announcements;
 use super::census::{Census, Happening, Step};
 use super::names::Names;
 use crate::SimulationError;
@@ -22,9 +23,9 @@ use rustc_hash::FxHashMap;
 #[derive(Default)]
 pub(crate) struct Remote {
     /// Whether each host is in this part.
-    here: Vec<bool>,
+    pub(super) here: Vec<bool>,
     /// Port of the link that ends at each host.
-    downlinks: Vec<u32>,
+    pub(super) downlinks: Vec<u32>,
     /// Start of the last flow of all that begins at a time, in picoseconds.
     last_start_ps: u64,
     pub(super) names: Names,
@@ -40,6 +41,7 @@ pub(crate) struct Remote {
     pub(super) answer_ps: u64,
     /// Counts of segments that no half counts, by connection.
     ends: FxHashMap<u32, FlowRecord>,
+    pub(super) announcements: Announcements,
     /// Receivers here that have not all of their message, once they are asked for.
     receiving: Option<Vec<u32>>,
     /// Flows of this part that wait for others and will open a connection.
@@ -112,18 +114,23 @@ impl Hosts<'_> {
         if !self.in_order {
             // Whether each flow begins at all: those of graphs that do not, and what waits for them, never do.
             let mut begins: Vec<bool> = Vec::new();
+            let mut jobs_begin: FxHashMap<u32, bool> = FxHashMap::default();
             for flow in (0..flows.loaded()).map(|number| flows.flow(number)) {
                 begins.push(match flow.start {
                     Start::At(_) => true,
                     Start::After { flow, .. } => begins[flow as usize],
-                    Start::AfterJob { .. } => false,
+                    Start::AfterJob { job, .. } => jobs_begin.get(&job) != Some(&false),
                     Start::Ready { work, .. } => self.works.start_ps(work) != PlacedWork::NEVER_PS,
                 });
+                if let (Some(job), Some(&begins)) = (flow.job, begins.last()) {
+                    *jobs_begin.entry(job).or_insert(true) &= begins;
+                }
                 let waits = !matches!(flow.start, Start::At(_)) && begins.last() == Some(&true);
                 remote.waiting += u64::from(waits && remote.has(flow.src));
             }
         }
         starts.retain(|&(_, flow)| remote.has(flows.flow(flow).src));
+        self.set_announcements();
         starts
     }
 
@@ -142,6 +149,7 @@ impl Hosts<'_> {
         let Some(remote) = &mut self.remote else { return };
         let Flow { dst, start, .. } = *self.flows.flow(index);
         remote.named.push((name, index));
+        let is_received_here = remote.has(dst);
         if !matches!(start, Start::At(_)) && !self.striped.has_begun(index) {
             remote.waiting -= 1;
             if !remote.has(dst) {
@@ -151,6 +159,9 @@ impl Hosts<'_> {
         }
         let start_ps = self.flows.record(index).start_ps;
         remote.report(name, Happening::Opened { flow: index, queue_pair, start_ps }, network);
+        if is_received_here {
+            self.expect_announcement(name, index);
+        }
     }
 
     /// Takes in a step of a connection, of this part or another.
@@ -164,6 +175,7 @@ impl Hosts<'_> {
                     remote.closings.insert(step.name, step.position);
                 }
             }
+            Happening::Announced { flow, port, at_ps } => self.hear(flow, port, at_ps, network),
             Happening::Acknowledged { .. } | Happening::Arrived { .. } | Happening::Delivered { .. } => {}
         }
         if let Some(remote) = &mut self.remote {
@@ -192,6 +204,7 @@ impl Hosts<'_> {
         let (message, entropies) = self.expect_part(name, (index, queue_pair), network);
         self.connections.open_as(name, Connection::blank);
         self.set_up(name, (message, queue_pair), None, entropies, network);
+        self.expect_announcement(name, index);
     }
 
     /// Time before which some flow that is received here cannot have all of its bytes, if nothing of this part

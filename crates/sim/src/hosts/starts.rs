@@ -44,11 +44,16 @@ impl Hosts<'_> {
             return;
         }
         if let Start::Ready { work, node } = self.flows.flow(flow).start {
-            self.message_delivered(work, node, network);
+            self.message_delivered(flow, (work, node), network);
         }
+        let remote = self.remote.as_deref();
+        let flows = &self.flows;
+        let begins_here = |waiting: u32| remote.is_none_or(|remote| remote.has(flows.flow(waiting).src));
         let first = self.waiting.partition_point(|&(awaited, _)| awaited < flow);
         for &(_, waiting) in self.waiting[first..].iter().take_while(|&&(awaited, _)| awaited == flow) {
-            if let Start::After { delay_ps, .. } = self.flows.flow(waiting).start {
+            if let Start::After { delay_ps, .. } = flows.flow(waiting).start
+                && begins_here(waiting)
+            {
                 self.hopeful += 1;
                 network.wake_at(network.now_ps + delay_ps, Timer::Start(waiting));
             }
@@ -56,9 +61,11 @@ impl Hosts<'_> {
         if self.awaited_jobs.is_empty() {
             return;
         }
-        for &(waiting, delay_ps) in self.awaited_jobs.delivered(self.flows.flow(flow).job) {
-            self.hopeful += 1;
-            network.wake_at(network.now_ps + delay_ps, Timer::Start(waiting));
+        for &(waiting, delay_ps) in self.awaited_jobs.delivered(flows.flow(flow).job) {
+            if begins_here(waiting) {
+                self.hopeful += 1;
+                network.wake_at(network.now_ps + delay_ps, Timer::Start(waiting));
+            }
         }
     }
 }

@@ -71,6 +71,13 @@ impl Works {
         }
     }
 
+    /// Hosts of what waits for the end of a node.
+    pub(super) fn hosts_after(&self, work: u32, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let Running { execution, hosts, .. } = &self.running[work as usize];
+        let graph = execution.graph();
+        graph.after_end(node).iter().map(|&after| hosts[graph.rank_of(after) as usize])
+    }
+
     /// When a graph begins, in picoseconds.
     pub(super) fn start_ps(&self, work: u32) -> u64 {
         self.running[work as usize].start_ps
@@ -135,10 +142,16 @@ impl Hosts<'_> {
         self.follow(index, network);
     }
 
-    /// A message has been delivered whole.
-    pub(super) fn message_delivered(&mut self, work: u32, node: u32, network: &mut Network) {
+    /// A message of a flow has been delivered whole, here or in another part of the fabric.
+    pub(super) fn message_delivered(&mut self, flow: u32, (work, node): (u32, u32), network: &mut Network) {
+        let elsewhere = self.is_received_elsewhere(flow);
         let Works { running, effects } = &mut self.works;
-        running[work as usize].execution.delivered(node, network.now_ps, effects);
+        let execution = &mut running[work as usize].execution;
+        if elsewhere {
+            execution.delivered_elsewhere(node, network.now_ps, effects);
+        } else {
+            execution.delivered(node, network.now_ps, effects);
+        }
         self.follow(work as usize, network);
     }
 

@@ -29,15 +29,20 @@ impl EgressPort {
     #[inline]
     pub(crate) fn follow(&mut self, arrive_ps: u64, packet: PacketId, frame_bytes: u16) -> bool {
         let alone = self.head == self.tail;
-        if self.ring.is_full(self.head, self.tail) {
-            self.ring.grow(self.head, self.tail);
-        }
+        self.make_room();
         *self.ring.at_mut(self.tail) = Accepted { arrive_ps, packet, frame_bytes, lag_bytes: 0 };
         self.tail = self.tail.wrapping_add(1);
         // Nothing waits here and nothing is sent from here: the sender's side counts that.
         self.serving = self.tail;
         self.first_sent = self.first_sent.wrapping_add(1);
         alone
+    }
+
+    /// Makes room for a packet, where there was none: what is fetched ahead of an event is there.
+    pub(crate) fn make_room(&mut self) {
+        if self.ring.is_full(self.head, self.tail) {
+            self.ring.grow(self.head, self.tail);
+        }
     }
 
     /// Receiver's side: takes back the packet that followed last. Says whether another is left.

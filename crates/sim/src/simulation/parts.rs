@@ -35,6 +35,8 @@ struct Report {
     next: u64,
     /// Key of the earliest arrival of a packet that it sent to others since the last meeting.
     posted: u64,
+    /// Whether its next event is one of another part, which it hears of.
+    hears: bool,
     now_ps: u64,
     hopeful: u64,
     /// Flows that wait for others and will begin here.
@@ -115,7 +117,7 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
     partition: &Partition,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    let cut = Arc::new(Cut::of(fabric, partition.part_of_nodes(), settings));
+    let cut = Arc::new(Cut::of(fabric, partition.part_of_nodes(), (flows, settings)));
     let meetings = Meetings::new(cut.parts());
     let sink = progress.take_sink();
     let records = SharedRecords::default();
@@ -220,6 +222,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
         self.network.now_ps = at_ps;
         if let Some(part) = &mut self.part {
             part.incomplete_until_ps = 0;
+            self.hosts.look_again();
             // One event of the whole.
             self.events += u64::from(part.number == 0);
         }
@@ -254,7 +257,11 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
         }
         view.hopeful_others = view.hopeful - self.hosts.hopeful;
         view.others = view.others.min(posted);
-        let first = reports.iter().position(|report| report.next == view.first);
+        // What a part hears of belongs to another part's event, and comes before what follows from that.
+        let is_first = |hears: bool| {
+            reports.iter().position(|report| report.next == view.first && report.hears == hears)
+        };
+        let first = is_first(true).or_else(|| is_first(false));
         view.first_part = first.filter(|_| posted == u64::MAX);
         view.first = view.first.min(posted);
         view.first_ps = network.queue.time_ps(view.first);
@@ -291,9 +298,17 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             part.incomplete_until_ps = hosts.incomplete_until_ps(now_ps, network);
         }
         let first = network.queue.first_key().min(sent);
+        if first != u64::MAX {
+            let first_ps = network.queue.time_ps(first);
+            let until_ps = first_ps.saturating_add(part.lookahead_ps).min(self.schedule.next_ps());
+            hosts.announce(until_ps, network);
+        }
+        let port = network.queue.first().and_then(|(_, source)| source.checked_sub(source::PORTS));
+        let hears = port.is_some_and(|port| hosts.hears_of(network.ports[port].to));
         Report {
             next: if first == u64::MAX { first } else { first.max(position) },
             posted,
+            hears,
             now_ps,
             hopeful: hosts.hopes(),
             waiting: hosts.remote.as_ref().map_or(0, |remote| remote.waiting),
@@ -331,8 +346,12 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
                 self.crowded = self.is_crowded();
                 self.network.attention |= self.crowded;
             }
-            if source >= source::PORTS {
-                self.arrive(source - source::PORTS);
+            let port = source.wrapping_sub(source::PORTS);
+            let is_heard = self.network.ports.get(port).is_some_and(|egress| self.hosts.hears_of(egress.to));
+            if is_heard {
+                self.hosts.delivered_elsewhere(port as u32, &mut self.network);
+            } else if source >= source::PORTS {
+                self.arrive(port);
             } else if source == source::TIMERS {
                 self.timer()?;
             } else {
@@ -342,7 +361,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
                 self.foresee_ports(source);
             }
             if self.network.attention {
-                self.attend(source);
+                self.attend(if is_heard { source::TIMERS } else { source });
             }
         }
         let passed = bounds.until.min(self.network.queue.first_key());

@@ -25,6 +25,7 @@ pub(crate) enum AnySender {
 }
 
 /// The receiving half; where it stands, see [`AnySender`].
+#[derive(Clone)]
 pub(crate) enum AnyReceiver {
     /// A stream.
     Stream(Receiver),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Bytes of a stream. Its room is kept when it empties.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     ranges: VecDeque<Range<u64>>,
     bytes: u64,

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// What most receivers never need: segments beyond a gap, the reordering layer, and counters of the kind. It stands apart
 /// from the receiver, and a connection that does not need it does not touch it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 struct Disorder {
     /// Bytes that arrived beyond the next expected one.
@@ -40,7 +40,7 @@ impl Disorder {
 /// The receiving half. Reusable: [`Receiver::reset`] keeps what is allocated.
 ///
 /// What every segment touches is in two cache lines, together with the address before it ([`crate::connections`]).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Receiver {
     /// Next byte expected.

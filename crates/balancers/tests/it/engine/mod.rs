@@ -40,6 +40,7 @@ mod slim_fly;
 mod spritz;
 mod switch_hashes;
 mod threads;
+mod threads_of_announcements;
 mod threads_of_classes;
 mod threads_of_entropies;
 mod threads_of_jobs;

@@ -243,13 +243,7 @@ fn what_takes_one_thread_says_so() {
     let after = |src, start| Flow { start, ..flow(src, 1, 1000, 0) };
     let waits = |src, start| reason(&plain, vec![flow(0, last, 1000, 0), after(src, start)]);
     assert_eq!(waits(last, Start::After { flow: 0, delay_ps: 0 }), None);
-    assert_eq!(
-        waits(0, Start::After { flow: 0, delay_ps: 0 }),
-        Some("flows that wait for others of another part")
-    );
-    let mut of_job = vec![flow(0, last, 1000, 0), after(last, Start::AfterJob { job: 0, delay_ps: 0 })];
-    of_job[0].job = Some(0);
-    assert_eq!(reason(&plain, of_job), Some("flows that wait for a job"));
+    assert_eq!(waits(0, Start::After { flow: 0, delay_ps: 0 }), None);
     let over = |transport| reason(&Settings { transports: vec![transport], ..plain.clone() }, one());
     assert!(over(udp(10_000_000_000)).is_some_and(|what| what.contains("other than TCP")));
     let roce = Roce::plain();

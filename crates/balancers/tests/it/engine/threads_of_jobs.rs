@@ -4,15 +4,14 @@ use super::accelerator_fabrics::rails;
 use super::partitions::{fat_tree, leaf_spine};
 use super::setup::*;
 use super::threads::{by_lot, changes, compare, long_links, outcome, settings_of};
-use anabranch_balancers::{Settings, Table, Task};
+use anabranch_balancers::{Settings, Table};
 use anabranch_fabric::Fabric;
 use anabranch_sim::transport::control::{DcqcnSettings, Law};
 use anabranch_sim::transport::roce::{Recovery, Roce};
 use anabranch_sim::transport::{QueuePairs, Transport};
-use anabranch_sim::{Partition, Progress, Totals};
+use anabranch_sim::{Partition, Totals};
 use anabranch_traffic::workload::{Job, PlacedWork, RingAllReduce};
 use anabranch_traffic::{Flow, Workload};
-use anabranch_work::collective::{Algorithm, Collective, Kind, steps};
 use anabranch_work::{Act, Builder, NodeId};
 use std::sync::Arc;
 
@@ -134,22 +133,6 @@ fn graphs_on_servers_have_the_same_bits() {
     let (progress, cut) = (Progress::default(), Partition::by_leaves(&fabric, 2));
     let reason = Task::new(&fabric, &flows, &settings, &progress).unwrap().one_thread(&cut);
     assert!(reason.is_some_and(|what| what.contains("ports in several parts")), "{reason:?}");
-}
-
-/// A collective joins what each rank sends and receives: a message ends elsewhere, in the moment in which its rank goes on.
-#[test]
-fn collectives_take_one_thread() {
-    let fabric = leaf_spine();
-    let hosts: Vec<u32> = (0..fabric.hosts()).collect();
-    let ring = Collective::new(Kind::AllReduce, Algorithm::Ring, 100_000);
-    let graph = Arc::new(steps(fabric.hosts(), 1, 0, |_| vec![ring.clone()]).unwrap());
-    let work = PlacedWork { graph, hosts, start_ps: 0, ordered: true };
-    let job = Workload::Graph(Job { work: work.clone(), transport: 0 });
-    let flows = anabranch_traffic::merged_flows(&[job], &fabric, 1).unwrap();
-    let settings = Settings { works: vec![work], ..settings(roce(GO_BACK_N, false)) };
-    let (progress, cut) = (Progress::default(), Partition::by_leaves(&fabric, 2));
-    let reason = Task::new(&fabric, &flows, &settings, &progress).unwrap().one_thread(&cut);
-    assert!(reason.is_some_and(|what| what.contains("ends in another part")), "{reason:?}");
 }
 
 /// Answers of one byte are sent in less time than any other frame.

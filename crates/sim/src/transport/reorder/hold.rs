@@ -18,7 +18,7 @@ struct Held {
 }
 
 /// Segments that wait, and what is passed on next.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in super::super) struct Hold {
     /// Segments by ascending position.
     held: VecDeque<Held>,

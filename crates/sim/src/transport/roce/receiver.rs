@@ -6,7 +6,7 @@ use crate::transport::{Host, ReceiverCounters, ReceivingHalf, Reception};
 use crate::{Arrivals, Framing, Kind, Packet, marks};
 
 /// The receiving half.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RoceReceiver {
     /// Next byte expected.
     expected: u64,

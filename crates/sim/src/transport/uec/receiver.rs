@@ -10,7 +10,7 @@ use crate::{Arrivals, Framing, Kind, Packet, marks};
 const NAMED: u64 = 64;
 
 /// The receiving half. Packets are numbered from zero.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct UecReceiver {
     /// First packet that has not arrived.
     expected: u64,
