@@ -24,18 +24,32 @@ WORK = {
 """Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals."""
 
 
+RING = f"""\
+kind = "ring-all-reduce"
+workers = {[8 * leaf + host for host in range(8) for leaf in range(16)]}
+size = "16 MB"
+"""
+"""All-reduce around all hosts, each of another leaf than the one before."""
+HALVING_DOUBLING = """\
+kind = "graph"
+collective = "all-reduce"
+algorithm = "halving-doubling"
+placement = "spread"
+size = "16 MB"
+"""
+"""All-reduce whose ranks wait for the end of what they send, at hosts of all leaves."""
 JOBS = {
-    "ring of 128 over RoCE, 16x8x8, 400 Gb/s": ("", 'kind = "roce"'),
-    "the same over lossless ports": ('preset = "lossless-roce"', 'kind = "roce"'),
-    "the same over UEC (NSCC) and trimming ports": ('preset = "uec-trimming"', 'kind = "uec"'),
-    "the same with credit of receivers (RCCC)": ('preset = "uec-trimming"', 'kind = "uec"\ncontrol = "rccc"'),
+    "ring of 128 over RoCE, 16x8x8, 400 Gb/s": ("", RING, 'kind = "roce"'),
+    "the same over lossless ports": ('preset = "lossless-roce"', RING, 'kind = "roce"'),
+    "the same over UEC (NSCC) and trimming ports": ('preset = "uec-trimming"', RING, 'kind = "uec"'),
+    "the same with credit of receivers (RCCC)": ('preset = "uec-trimming"', RING, 'kind = "uec"\ncontrol = "rccc"'),
+    "all-reduce by halving and doubling, 128 over RoCE": ("", HALVING_DOUBLING, 'kind = "roce"'),
 }
-"""All-reduce of 16 MB around all hosts, each of another leaf than the one before: keys of fabric and transport."""
+"""Keys of fabric, traffic and transport."""
 
 
-def job(fabric: str, transport: str) -> str:
+def job(fabric: str, traffic: str, transport: str) -> str:
     """Scenario file of a job."""
-    workers = [8 * leaf + host for host in range(8) for leaf in range(16)]
     return f"""
 name = "job"
 [fabric]
@@ -46,9 +60,7 @@ hosts_per_leaf = 8
 [fabric.link]
 rate = "400 Gbps"
 [[traffic]]
-kind = "ring-all-reduce"
-workers = {workers}
-size = "16 MB"
+{traffic}
 [transport]
 {transport}
 """

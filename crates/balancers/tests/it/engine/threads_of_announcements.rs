@@ -1,5 +1,6 @@
 //! Flows and ranks that wait for what is delivered in another part of the fabric: it is announced before it happens.
 
+use super::accelerator_fabrics::rails;
 use super::partitions::{fat_tree, leaf_spine};
 use super::setup::*;
 use super::threads::{changes, compare, outcome, settings_of};
@@ -30,8 +31,8 @@ fn collective(
     (settings, ordered): (Settings, bool),
 ) -> (Vec<Flow>, Settings) {
     let plain = Collective::new(kind, algorithm, bytes);
-    let graph = Arc::new(steps(fabric.hosts(), 2, 1_500_000, |_| vec![plain.clone()]).unwrap());
-    let hosts = (0..fabric.hosts()).rev().collect();
+    let graph = Arc::new(steps(fabric.named_hosts(), 2, 1_500_000, |_| vec![plain.clone()]).unwrap());
+    let hosts = (0..fabric.named_hosts()).rev().collect();
     let work = PlacedWork { graph, hosts, start_ps: 90 * PS_PER_US, ordered };
     let job = Workload::Graph(Job { work: work.clone(), transport: 0 });
     let flows = anabranch_traffic::merged_flows(&[job], fabric, 1).unwrap();
@@ -80,6 +81,22 @@ fn collectives_have_the_same_bits() {
             let (flows, settings) = collective(fabric, (kind, algorithm, 150_000), (settings, ordered));
             same_bits(fabric, &flows, &settings, &format!("run {seed}, {kind:?} by {algorithm:?}"));
         }
+    }
+}
+
+/// Within a server messages go between scale-up ports; what they let begin is at network cards, in the same segment's part.
+#[test]
+fn collectives_on_servers_have_the_same_bits() {
+    let fabric = rails(2);
+    let settings = settings_of(Table::Turns { block: false }, Vec::new(), 4);
+    let settings = Settings { transports: vec![roce(GO_BACK_N, false)], ..settings };
+    for (kind, algorithm) in COLLECTIVES {
+        let (flows, settings) = collective(&fabric, (kind, algorithm, 150_000), (settings.clone(), true));
+        let whole = outcome(&fabric, &flows, &settings, None);
+        assert_eq!(whole.totals.flows_finished, flows.len() as u64);
+        let parts = outcome(&fabric, &flows, &settings, Some(&Partition::by_leaves(&fabric, 2)));
+        compare(&whole, &parts, &format!("{kind:?} by {algorithm:?}"));
+        assert_eq!(whole.works, parts.works);
     }
 }
 
