@@ -3,7 +3,7 @@
 use anabranch_fabric::capacity::{Reference, bisection_bps, reference_bps};
 use anabranch_fabric::paths::path_counts;
 use anabranch_fabric::topology::{LinkSettings, RailOptimised};
-use anabranch_fabric::{Fabric, LinkState, NextHops, Tier};
+use anabranch_fabric::{Fabric, LinkState, NextHops, Tier, segments as segments_of};
 use proptest::prelude::*;
 
 const TEN: u64 = 10_000_000_000;
@@ -34,6 +34,9 @@ proptest! {
             fabric.ports().len() as u32,
             2 * (2 * accelerators + segments * accelerators_per_server * spines)
         );
+        // Each segment has its leaves and the scale-up switches of its servers.
+        let sizes: Vec<u32> = segments_of(&fabric).iter().map(|switches| switches.len() as u32).collect();
+        prop_assert_eq!(sizes, vec![accelerators_per_server + servers_per_segment; segments as usize]);
         let servers = fabric.servers().unwrap();
         for src in 0..accelerators {
             for dst in (0..accelerators).filter(|&dst| dst != src) {
