@@ -20,7 +20,7 @@ from anabranch.files.hints import install
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 DATABASE, SWITCH = "ovsdb-server", "ovs-vswitchd"
 START_TIMEOUT_S, COMMAND_TIMEOUT_S = 60, 120
-ENDED_BEFORE_HELLO = re.compile(r"connecting to .*\((Broken pipe|Connection reset by peer)\)")
+ENDED_BEFORE_HELLO = re.compile(r"connect(ing)? to .*\((Broken pipe|Connection reset by peer)\)")
 """Error of ovs-ofctl when a connection ended before anything was asked."""
 
 
