@@ -125,7 +125,7 @@ def test_a_calibration_that_is_killed_goes_with_its_lab(tmp_path: Path) -> None:
         assert marked(left.mark)
         assert present() & set(left.namespaces)
         out = io.StringIO()
-        overview.show(Console(file=out, width=300))
+        overview.show(overview.labs(), Console(file=out, width=300))
         (listed,) = (line for line in out.getvalue().splitlines() if line.startswith(left.name))
         assert name in listed
         assert anabranch("lab", "down", name).stdout == f"{name}: removed\n"

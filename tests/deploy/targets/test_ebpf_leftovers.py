@@ -13,7 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from anabranch.deploy.netlink.namespace import NAMED, inside
+from anabranch.deploy.targets.ebpf import leftovers
 from anabranch.deploy.targets.ebpf.folder import ROOT
 from anabranch.lab.fabric.record import MARK
 from anabranch.lab.switches.ebpf import pins
@@ -184,6 +187,23 @@ def test_a_lab_without_a_record_is_removed_by_its_pins(tmp_path: Path) -> None:
     assert pins.lost_labs() == ["lost-2"]
     assert anabranch("lab", "down", "lost-2").stdout == "lost-2: removed\n"
     assert not ROOT.exists()
+
+
+@pytest.mark.parametrize("moment", ["living_namespaces", "_attached"])
+def test_what_goes_while_it_is_listed_is_no_error(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "ROOT", tmp_path)
+    numbers = [str(number << 32) for number in (1, 2)]
+    for number in numbers:
+        (tmp_path / number / "plan").mkdir(parents=True)
+    known = getattr(leftovers, moment)
+
+    def removed_before(*arguments: Path) -> object:
+        shutil.rmtree(tmp_path / numbers[0], ignore_errors=True)
+        return known(*arguments)
+
+    monkeypatch.setattr(leftovers, moment, removed_before)
+    found = leftovers.leftovers()
+    assert [one.folder.name for one in (*found.ended, *found.unsure)] == numbers[moment == "living_namespaces" :]
 
 
 def test_stale_takes_no_plan_and_no_other_options() -> None:

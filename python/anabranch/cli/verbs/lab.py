@@ -182,12 +182,13 @@ def list_labs(json: Json = None) -> None:
     from anabranch.files.terminal.console import terminal
     from anabranch.lab.fabric.overview import labs, show
 
+    rows = labs()
     if json is not None:
         from anabranch.files.terminal.json_document import write_json
 
-        write_json(json, {"labs": labs()})
+        write_json(json, {"labs": rows})
     if json != "-":
-        show(terminal())
+        show(rows, terminal())
 
 
 def calibrate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, JustifyMethod
@@ -19,13 +19,16 @@ NUMBERS = ("namespaces", "scale")
 
 
 def labs() -> list[dict[str, Any]]:
-    """A row per lab; None where it cannot be known, and for the controller where there is none."""
-    return [dict.fromkeys(COLUMNS) | {"lab": name} | _facts(name) for name in record.names()]
+    """A row per lab; None where it cannot be known, and for the controller where there is none.
+
+    A lab that another process removes meanwhile is left out.
+    """
+    found = ((name, _facts(name)) for name in record.names())
+    return [dict.fromkeys(COLUMNS) | {"lab": name} | facts for name, facts in found if record.present(name)]
 
 
-def show(console: Console) -> None:
+def show(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
     """Prints them, or how to make one."""
-    rows = labs()
     if not rows:
         console.print("no labs; `anabranch lab up SCENARIO.toml` makes one", markup=False)
         return
@@ -50,13 +53,14 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
 def _facts(name: str) -> dict[str, Any]:
     try:
         lab = record.read(name)
-    except AnabranchError:
+        state = "" if lab is None else _state(lab)
+    except (AnabranchError, PermissionError):
         return {"state": "not readable"}
     if lab is None:
         return {"state": "empty", "namespaces": 0}
     controlled = any("control" in command for _, command in marked(lab.mark))
     return {
-        "state": _state(lab),
+        "state": state,
         "switches": lab.switch,
         "namespaces": len(lab.namespaces),
         "scale": float(lab.scale),
@@ -69,5 +73,5 @@ def _facts(name: str) -> dict[str, Any]:
 def _state(lab: Record) -> str:
     if not lab.complete:
         return "not whole"
-    ended = Lab.open(lab.name).switching.ended()
+    ended = Lab.of(lab).switching.ended()
     return f"{' and '.join(ended)} ended" if ended else "up"

@@ -63,6 +63,11 @@ def names() -> list[str]:
         return []
 
 
+def present(name: str) -> bool:
+    """Whether there is such a lab, be it in the making."""
+    return (LABS / name).is_dir()
+
+
 def read(name: str) -> Record | None:
     """The record of a lab; None where nothing has been created.
 

@@ -124,7 +124,17 @@ class Lab:
             raise AnabranchError(f"lab {name}: not up; there are: {labs}; `anabranch lab up` makes one")
         if not present.complete:
             raise AnabranchError(f"lab {name}: not whole; `anabranch lab down {name}` removes what there is of it")
-        blueprint = draw(name, topology_of(present.scenario, present.scenario_file), present.scale)
+        return cls.of(present)
+
+    @classmethod
+    def of(cls, present: Record) -> Lab:
+        """The lab of a record that is complete.
+
+        Raises:
+            AnabranchError: its scenario is not as it must be.
+
+        """
+        blueprint = draw(present.name, topology_of(present.scenario, present.scenario_file), present.scale)
         return cls(present, blueprint, switching(present, blueprint))
 
     def down(self) -> None:

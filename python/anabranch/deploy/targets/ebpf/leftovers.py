@@ -84,13 +84,15 @@ def leftovers() -> Leftovers:
     ended: list[Leftover] = []
     unsure: list[Leftover] = []
     for folder in folders:
-        if int(folder.name) not in living:
-            # The link is tested first: its text may be no name that this file system can look up.
-            datapaths = sorted(path for path in folder.iterdir() if not path.is_symlink() and path.is_dir())
-            lives = [_attached(path) for path in datapaths]
-            if True not in lives:
-                is_sure = not unseen or (lives and None not in lives)
-                (ended if is_sure else unsure).append(Leftover(folder, tuple(path.name for path in datapaths)))
+        # Another process may remove what it collects or creates at any moment: then nothing is left of it.
+        with suppress(FileNotFoundError):
+            if int(folder.name) not in living:
+                # The link is tested first: its text may be no name that this file system can look up.
+                datapaths = sorted(path for path in folder.iterdir() if not path.is_symlink() and path.is_dir())
+                lives = [_attached(path) for path in datapaths]
+                if True not in lives:
+                    is_sure = not unseen or (lives and None not in lives)
+                    (ended if is_sure else unsure).append(Leftover(folder, tuple(path.name for path in datapaths)))
     return Leftovers(ended, unsure, unseen)
 
 
