@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Small buffers: drops, marks and timeouts.
-fn link() -> LinkSettings {
+pub(super) fn link() -> LinkSettings {
     LinkSettings {
         buffer: Buffer { bytes: 60_000, packets: 40 },
         marking: Marking::Step { bytes: u32::MAX, packets: 15 },

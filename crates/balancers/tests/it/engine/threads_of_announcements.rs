@@ -1,12 +1,13 @@
 //! Flows and ranks that wait for what is delivered in another part of the fabric: it is announced before it happens.
 
 use super::accelerator_fabrics::rails;
-use super::partitions::{fat_tree, leaf_spine};
+use super::partitions::{fat_tree, leaf_spine, link};
 use super::setup::*;
 use super::threads::{changes, compare, outcome, settings_of};
 use super::threads_of_jobs::{GO_BACK_N, SELECTIVE, roce};
 use anabranch_balancers::{Settings, Table, Task};
 use anabranch_fabric::Fabric;
+use anabranch_fabric::topology::{LeafSpine, LinkSettings};
 use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{QueuePairMode, QueuePairs, Reorder, Transport};
 use anabranch_sim::{Partition, Progress};
@@ -142,12 +143,9 @@ fn flows_that_wait_for_jobs_have_the_same_bits() {
     }
 }
 
-/// A chain of messages of one byte and of many: the run ends in the middle of a window, with the last of them.
-#[test]
-fn chains_across_parts_end_with_the_whole() {
-    let fabric = leaf_spine();
-    let hosts = fabric.hosts();
-    let flows: Vec<Flow> = (0..40)
+/// Messages of one byte and of many, each begun by the one before it.
+fn chain(hosts: u32) -> Vec<Flow> {
+    (0..40)
         .map(|index: u32| {
             let start = match index.checked_sub(1) {
                 None => Start::At(5),
@@ -157,12 +155,39 @@ fn chains_across_parts_end_with_the_whole() {
             let dst = if src == dst { (dst + 1) % hosts } else { dst };
             Flow { start, ..flow(src, dst, 1 + 3_000 * u64::from(index % 4), 0) }
         })
-        .collect();
+        .collect()
+}
+
+/// The run ends in the middle of a window, with the last message.
+#[test]
+fn chains_across_parts_end_with_the_whole() {
+    let fabric = leaf_spine();
     for (seed, transport) in (0..).zip([roce(GO_BACK_N, false), roce(SELECTIVE, true)]) {
         let settings = settings_of(Table::Turns { block: false }, Vec::new(), seed);
         let settings = Settings { transports: vec![transport], ..settings };
-        same_bits(&fabric, &flows, &settings, &format!("run {seed}"));
+        same_bits(&fabric, &chain(fabric.hosts()), &settings, &format!("run {seed}"));
     }
+}
+
+/// The links to hosts delay less than those that are cut: the parts meet as often as these ask for. A flow that begins late
+/// keeps the end of the run, for which they meet more often, away.
+#[test]
+fn deliveries_by_the_shortest_links_are_announced_in_time() {
+    let uplink = LinkSettings { delay_ps: 10 * PS_PER_US, ..link() };
+    let fabric = LeafSpine {
+        leaves: 4,
+        spines: 3,
+        hosts_per_leaf: 3,
+        host_link: link(),
+        uplink,
+        ..LeafSpine::default()
+    };
+    let fabric = fabric.build().unwrap();
+    let mut flows = chain(fabric.hosts());
+    flows.push(flow(0, 1, 1_000, 5_000 * PS_PER_US));
+    let settings = settings_of(Table::Turns { block: false }, Vec::new(), 1);
+    let settings = Settings { transports: vec![roce(GO_BACK_N, false)], ..settings };
+    same_bits(&fabric, &flows, &settings, "short links to hosts");
 }
 
 #[test]
