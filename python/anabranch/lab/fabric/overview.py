@@ -23,8 +23,8 @@ def labs() -> list[dict[str, Any]]:
 
     A lab that another process removes meanwhile is left out.
     """
-    found = ((name, _facts(name)) for name in record.names())
-    return [dict.fromkeys(COLUMNS) | {"lab": name} | facts for name, facts in found if record.present(name)]
+    by_name = ((name, _facts(name)) for name in record.names())
+    return [dict.fromkeys(COLUMNS) | {"lab": name} | facts for name, facts in by_name if record.present(name)]
 
 
 def show(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
