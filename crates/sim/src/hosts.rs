@@ -155,7 +155,8 @@ impl<'a> Hosts<'a> {
     }
 
     /// Records of the flows by number, unless a sink took them.
-    pub(crate) fn into_records(self) -> Result<(Vec<FlowRecord>, Vec<WindowSample>), SimulationError> {
+    pub(crate) fn into_records(mut self) -> Result<(Vec<FlowRecord>, Vec<WindowSample>), SimulationError> {
+        self.windows.sort_by_key(WindowSample::rank);
         Ok((self.flows.finish()?, self.windows))
     }
 

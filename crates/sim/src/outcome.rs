@@ -112,6 +112,13 @@ pub struct WindowSample {
     pub rate_bps: Option<u64>,
 }
 
+impl WindowSample {
+    /// Place among others: by time, then flow. Of one flow and time the earlier comes first.
+    pub(crate) fn rank(&self) -> (u64, u32) {
+        (self.time_ps, self.flow)
+    }
+}
+
 /// A packet as it left a port that is captured.
 #[derive(Clone, Copy, Debug)]
 pub struct CapturedPacket {
@@ -181,7 +188,7 @@ pub struct Outcome {
     pub ports: Vec<PortRecord>,
     /// Backlogs, by time, then port.
     pub queues: Vec<QueueSample>,
-    /// Congestion windows, by time.
+    /// Congestion windows, by time, then flow.
     pub windows: Vec<WindowSample>,
     /// One per workload graph.
     pub works: Vec<WorkRecord>,

@@ -6,8 +6,8 @@ use crate::cut::Cut;
 use crate::door::SwitchBalancer;
 use crate::hosts::RemoteOutcome;
 use crate::{
-    FlowRecord, FlowSink, Outcome, PortRecord, QueueSample, Settings, SimulationError, Totals, WorkRecord,
-    partition,
+    FlowRecord, FlowSink, Outcome, PortRecord, QueueSample, Settings, SimulationError, Totals, WindowSample,
+    WorkRecord, partition,
 };
 use anabranch_traffic::{FlowSource, PlacedWork};
 use anabranch_work::NodeTimes;
@@ -27,6 +27,7 @@ pub(super) struct PartOutcome {
     packets_peak: u64,
     counts: Vec<(&'static str, u64)>,
     queues: Vec<QueueSample>,
+    windows: Vec<WindowSample>,
     flows: Vec<FlowRecord>,
     works: Vec<WorkRecord>,
     /// Connections whose sender it has, each with its flow, and what became of segments that no half counted.
@@ -44,7 +45,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
         let works = self.hosts.work_records();
         let mut counts = self.forwarding.balancer.counts();
         self.network.with_host_balancer(|host, _| counts.extend(host.counts()));
-        let (flows, _) = self.hosts.into_records()?;
+        let (flows, windows) = self.hosts.into_records()?;
         Ok(PartOutcome {
             end_ps,
             sums,
@@ -52,6 +53,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             packets_peak: self.network.packets.peak() as u64,
             counts,
             queues: self.queue_samples,
+            windows,
             flows,
             works,
             named,
@@ -76,6 +78,9 @@ pub(super) fn merge<C>(
     let sampled = settings.observe.queue_ports.iter().map(|&port| cut.part_of_port(port) as usize);
     let count = parts.iter().map(|part| part.queues.len()).sum();
     let queues = sampled.cycle().take(count).filter_map(|part| samples[part].next().copied()).collect();
+    // All samples of one flow are of its sender's part.
+    let mut windows = Vec::from_iter(parts.iter().flat_map(|part| part.windows.iter().copied()));
+    windows.sort_by_key(WindowSample::rank);
     let mut sums = Sums::default();
     parts.iter().for_each(|part| sums += part.sums);
     let totals = Totals {
@@ -114,7 +119,7 @@ pub(super) fn merge<C>(
     }
     let works =
         (0..).zip(&settings.works).map(|(number, work)| merge_work(number, work, parts, cut)).collect();
-    Ok(Outcome { works, flows, ports, queues, counts, totals, ..Outcome::default() })
+    Ok(Outcome { works, flows, ports, queues, windows, counts, totals, ..Outcome::default() })
 }
 
 /// What has happened to the nodes of a graph: each starts, and ends, where its rank is; a message ends where it is received.
