@@ -81,7 +81,7 @@ pub(crate) struct Connection {
     pub(crate) open: bool,
     /// Index into the settings' transports.
     pub(crate) transport: u8,
-    /// Number of its queue pair among those that carry the message.
+    /// Number of its queue pair among those that carry the message, or of its subflow.
     pub(crate) queue_pair: u8,
     /// Role in a flow of MPTCP, if it has one.
     pub(crate) subflow: Option<Subflow>,

@@ -1,6 +1,7 @@
 //! Which runs can be simulated in parts, each on a thread of its own.
 
 use crate::cut::Cut;
+use crate::timers::CONNECTIONS_MAX;
 use crate::transport::{Completion, Transport};
 use crate::{Partition, Settings, pausing, waits};
 use anabranch_fabric::{Fabric, Marking, What};
@@ -44,9 +45,8 @@ pub fn one_thread<C>(
         Some("messages that are replayed")
     } else if !settings.switch_hashes.is_empty() {
         Some("switches that hash header fields")
-    } else if !observe.capture_ports.is_empty() || !observe.window_flows.is_empty() || observe.events_max > 0
-    {
-        Some("records of single packets or windows")
+    } else if !observe.capture_ports.is_empty() || observe.events_max > 0 {
+        Some("records of single packets")
     } else if losing && ramps() {
         Some("links that lose frames beside RED")
     } else if outline.flows > FLOWS_MAX {
@@ -66,8 +66,12 @@ fn of_transport(transport: &Transport) -> Option<&'static str> {
         Transport::Tcp(_) => {
             return transport.keeps_connections().then_some("connections of TCP that are kept");
         }
+        Transport::Mptcp(mptcp) => {
+            return (u32::from(mptcp.subflows) > CONNECTIONS_MAX)
+                .then_some("MPTCP over more than 64 subflows");
+        }
         Transport::Roce(_) | Transport::Uec(_) => {}
-        _ => return Some("transports other than TCP, RoCE and UEC"),
+        Transport::Udp(_) => return Some("datagrams"),
     }
     if transport.reads_telemetry() {
         Some("congestion control that reads telemetry")

@@ -38,6 +38,9 @@ const NODE: u32 = (1 << (KIND_AT - NODE_AT)) - 1;
 /// Bits of the number of a queue pair.
 const QUEUE_PAIR_BITS: u32 = 6;
 
+/// Connections of one flow, over queue pairs or as subflows, whose timers go by their numbers.
+pub(crate) const CONNECTIONS_MAX: u32 = 1 << QUEUE_PAIR_BITS;
+
 impl Timer {
     /// Timer of the sending half of a connection that carries a flow, modulo 2^23, on a queue pair.
     #[inline(always)]

@@ -29,7 +29,8 @@ pub(crate) fn one_thread<C>(
         if (of_rank(graph.rank_of(node)), of_rank(graph.ends_at(node))) != (part(flow.src), part(flow.dst)) {
             return Some("graphs on servers of which each has ports in several parts");
         }
-        if *ordered && matches!(settings.transports[usize::from(flow.transport)], Transport::Tcp(_)) {
+        let carrier = &settings.transports[usize::from(flow.transport)];
+        if *ordered && matches!(carrier, Transport::Tcp(_) | Transport::Mptcp(_)) {
             return Some("messages of graphs that follow each other over TCP");
         }
     }
@@ -45,6 +46,8 @@ pub(crate) fn one_thread<C>(
         Some("flows that wait for others, on hosts apart from their leaves")
     } else if settings.changes.iter().any(loses) {
         Some("flows that wait for others, on links to hosts that lose frames")
+    } else if settings.transports.iter().any(|transport| matches!(transport, Transport::Mptcp(_))) {
+        Some("flows that wait for others, over MPTCP")
     } else if settings.transports.iter().any(holds) {
         Some("flows that wait for others, over receivers that hold segments back")
     } else {

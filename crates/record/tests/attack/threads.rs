@@ -1,7 +1,7 @@
 //! One simulation on several threads: the outcome is that of one thread, to the bit, for any cut of the fabric.
 //!
 //! Everything that takes one thread is taken out of a scenario first: load balancers other than tables and entropies that hosts
-//! choose, transports other than TCP, RoCE and UEC; of half of the scenarios graphs, and flows that wait for what is received
+//! choose, datagrams, connections that are kept; of half of the scenarios graphs, and flows that wait for what is received
 //! elsewhere, so that hosts can be apart from their leaves. Fabric, changes, sizes, cards, tables and intervals stay.
 
 use crate::broken::{Broken, holds};
@@ -34,12 +34,11 @@ fn plain(settings: &Settings) -> Settings {
     settings.transports.iter_mut().for_each(|transport| *transport = plain_transport(transport));
     settings.switch_hashes.clear();
     settings.observe.capture_ports.clear();
-    settings.observe.window_flows.clear();
     settings.observe.events_max = 0;
     settings
 }
 
-/// RoCE with writes or UEC, or else TCP.
+/// RoCE with writes, UEC or MPTCP, or else TCP.
 fn plain_transport(transport: &Transport) -> Transport {
     match transport {
         Transport::Roce(roce) => Transport::Roce(Roce {
@@ -49,6 +48,7 @@ fn plain_transport(transport: &Transport) -> Transport {
             ..roce.clone()
         }),
         Transport::Uec(uec) => Transport::Uec(Uec { completion: Completion::Delivered, ..uec.clone() }),
+        Transport::Mptcp(_) => transport.clone(),
         _ => {
             let tcp = transport.tcp().cloned().unwrap_or_else(|| Tcp::plain(Control::Dctcp { gain: 0.0625 }));
             Transport::Tcp(Tcp { persistent: false, ..tcp })
@@ -92,7 +92,7 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], progress: &Progress) ->
         settings.works.clear();
         flows = at_times(&flows);
     }
-    let is_tcp = |transport: &Transport| matches!(transport, Transport::Tcp(_));
+    let is_tcp = |transport: &Transport| matches!(transport, Transport::Tcp(_) | Transport::Mptcp(_));
     if settings.transports.iter().any(is_tcp) {
         settings.works.iter_mut().for_each(|work| work.ordered = false);
     }
@@ -133,9 +133,11 @@ fn compare(whole: &Outcome, parts: &Outcome) -> Result<(), Broken> {
             port.map(|at| parts.ports[at])
         )
     })?;
-    holds(whole.queues == parts.queues && whole.counts == parts.counts, rule, || {
-        format!("samples, or counts: {:?} and {:?}", whole.counts, parts.counts)
-    })?;
+    holds(
+        whole.queues == parts.queues && whole.windows == parts.windows && whole.counts == parts.counts,
+        rule,
+        || format!("samples, or counts: {:?} and {:?}", whole.counts, parts.counts),
+    )?;
     holds(whole.works == parts.works, rule, || "what happened to nodes of graphs differs".to_owned())?;
     let totals = anabranch_sim::Totals { packets_peak: whole.totals.packets_peak, ..parts.totals };
     holds(whole.totals == totals, rule, || format!("{:?} and {totals:?}", whole.totals))

@@ -27,6 +27,8 @@ pub(crate) enum Happening {
     Delivered { flow: u32 },
     /// A flow will be delivered whole at a time, by the link of a port.
     Announced { flow: u32, port: u32, at_ps: u64 },
+    /// A subflow of a flow of MPTCP was given these bytes of it to send.
+    Mapped { flow: u32, subflow: u8, start: u64, end: u64 },
 }
 
 /// A flow of which some parts have arrived whole and wait for others.
@@ -73,7 +75,7 @@ impl Census {
                     None => closed.push(name),
                 },
                 Happening::Arrived { flow } => self.waiting.entry(flow).or_default().parts += 1,
-                Happening::Announced { .. } => {}
+                Happening::Announced { .. } | Happening::Mapped { .. } => {}
                 Happening::Delivered { flow } => {
                     if let Entry::Occupied(mut waiting) = self.waiting.entry(flow) {
                         waiting.get_mut().parts -= 1;

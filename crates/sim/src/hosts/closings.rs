@@ -44,7 +44,9 @@ impl Hosts<'_> {
         }
         let Some(connection) = self.connections.get(name) else { return };
         let flow = connection.message.flow;
-        let names = if self.striped.carries(flow) {
+        let names = if let Some(subflow) = connection.subflow {
+            self.close_subflows(subflow.multipath)
+        } else if self.striped.carries(flow) {
             self.write_parts(flow);
             self.striped.forget(flow)
         } else {
@@ -79,8 +81,10 @@ impl Hosts<'_> {
         if !message.delivered || !self.is_received_here(name) || self.striped.is_undelivered(message.flow) {
             return false;
         }
-        // And while its last bytes are not acknowledged.
-        if connection.receiving.end.owes_answer(&self.transports[usize::from(connection.transport)]) {
+        // And while its last bytes are not acknowledged; those of a subflow others may have carried too.
+        if connection.subflow.is_none()
+            && connection.receiving.end.owes_answer(&self.transports[usize::from(connection.transport)])
+        {
             return false;
         }
         let Some(remote) = &self.remote else { return false };

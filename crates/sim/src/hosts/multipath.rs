@@ -1,12 +1,16 @@
 //! Flows over several connections: what MPTCP does with the subflows of a flow.
 
 use super::Hosts;
+use super::census::Happening;
 use super::windows::Allowance;
 use crate::connections::{Connection, Message, Outlet, Subflow};
 use crate::network::Network;
 use crate::transport::mptcp::{Coupling, DataStream, Pace, interval_bytes};
 use crate::transport::{Host, ReceiverCounters, Sender, SenderCounters, SendingHalf, Stored};
 use crate::{Kind, Packet, SimulationError};
+use anabranch_traffic::Flow;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// A flow of MPTCP.
 #[derive(Default)]
@@ -25,6 +29,18 @@ struct Multipath {
 pub(super) struct Multipaths {
     all: Vec<Multipath>,
     free: Vec<u32>,
+    /// Slots of the flows whose sender is in another part of the fabric.
+    received: FxHashMap<u32, u32>,
+}
+
+impl Multipaths {
+    /// A free slot.
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.all.push(Multipath::default());
+            self.all.len() as u32 - 1
+        })
+    }
 }
 
 /// A subflow's sender's view of its host: new data are the flow's.
@@ -75,6 +91,11 @@ impl Host for Feed<'_> {
     }
 }
 
+/// What a subflow carries of a message: the end of a flow is no position in a subflow's stream.
+pub(super) fn message_of_subflow(message: Message) -> Message {
+    Message { end: u64::MAX, ..message }
+}
+
 /// Request to a subflow's sender.
 #[derive(Clone, Copy)]
 enum Step<'a> {
@@ -93,20 +114,19 @@ impl Hosts<'_> {
         window_max_bytes: u64,
         network: &mut Network,
     ) -> Result<(), SimulationError> {
-        let slot = self.multipaths.free.pop().unwrap_or_else(|| {
-            self.multipaths.all.push(Multipath::default());
-            self.multipaths.all.len() as u32 - 1
-        });
-        // The end of a flow is no position in a subflow's stream.
-        let subflow_message = Message { end: u64::MAX, ..message };
+        let slot = self.multipaths.take();
         for index in 0..subflows {
             let entropies = self.entropies(message.flow, index, network);
             let subflow = Some(Subflow { multipath: slot, index });
-            let name = self.connect((subflow_message, 0), subflow, entropies, network)?;
+            let name = self.connect((message_of_subflow(message), index), subflow, entropies, network)?;
             self.multipaths.all[slot as usize].connections.push(name);
         }
+        let is_received_elsewhere = self.is_received_elsewhere(message.flow);
         let multipath = &mut self.multipaths.all[slot as usize];
         multipath.data.reset(message.end, subflows, window_max_bytes);
+        if is_received_elsewhere {
+            multipath.data.tell();
+        }
         multipath.paces.clear();
         multipath.paces.resize(subflows.into(), None);
         multipath.joined = false;
@@ -156,11 +176,76 @@ impl Hosts<'_> {
 
     /// A subflow's receiver has so many bytes in order.
     pub(super) fn pass_up(&mut self, subflow: Subflow, delivered: u64, network: &mut Network) {
-        let multipath = &mut self.multipaths.all[subflow.multipath as usize];
-        if multipath.data.pass_up(subflow.index, delivered) {
-            let first = multipath.connections[0];
+        let Multipath { data, connections, .. } = &mut self.multipaths.all[subflow.multipath as usize];
+        let is_whole = data.pass_up(subflow.index, delivered);
+        let (first, others) = (connections[0], connections[1..].to_vec());
+        if self.is_received_here(first) {
+            // The sender has its own mapping.
+            self.multipaths.all[subflow.multipath as usize].data.acknowledge(subflow.index, delivered);
+        }
+        if is_whole {
+            // From now on all of them may close.
+            for name in others {
+                self.note_arrived(name, network.now_ps);
+                if let Some(connection) = self.connections.get(name) {
+                    connection.message.delivered = true;
+                }
+            }
             self.deliver_last(first, network);
         }
+    }
+
+    /// A subflow opens here whose sender is in another part of the fabric.
+    pub(super) fn expect_subflow(&mut self, name: u32, (flow, index): (u32, u8)) -> Option<Subflow> {
+        let Flow { transport, size_bytes, .. } = *self.flows.flow(flow);
+        let mptcp = self.transports[usize::from(transport)].mptcp()?;
+        let multipaths = &mut self.multipaths;
+        let slot = match multipaths.received.get(&flow) {
+            Some(&slot) => slot,
+            None => {
+                let slot = multipaths.take();
+                multipaths.received.insert(flow, slot);
+                let data = &mut multipaths.all[slot as usize].data;
+                data.reset(size_bytes, mptcp.subflows, mptcp.tcp.window_max_bytes);
+                slot
+            }
+        };
+        multipaths.all[slot as usize].connections.push(name);
+        Some(Subflow { multipath: slot, index })
+    }
+
+    /// A subflow's sender, in another part of the fabric, was given bytes of a flow.
+    pub(super) fn hear_mapping(&mut self, flow: u32, index: u8, data: Range<u64>) {
+        if let Some(&slot) = self.multipaths.received.get(&flow) {
+            self.multipaths.all[slot as usize].data.give(index, data);
+        }
+    }
+
+    /// Reports what a flow's subflows were given, if its receiver is in another part of the fabric.
+    fn report_mappings(&mut self, slot: u32, flow: u32, network: &Network) {
+        let Some(remote) = &mut self.remote else { return };
+        for (subflow, Range { start, end }) in self.multipaths.all[slot as usize].data.take_untold() {
+            remote.report(0, Happening::Mapped { flow, subflow, start, end }, network);
+        }
+    }
+
+    /// The subflows of a flow, received here and sent from another part, have closed. Returns their connections.
+    pub(super) fn close_subflows(&mut self, slot: u32) -> Vec<u32> {
+        let flow = self.write_multipath(slot);
+        self.multipaths.received.remove(&flow);
+        self.multipaths.free.push(slot);
+        std::mem::take(&mut self.multipaths.all[slot as usize].connections)
+    }
+
+    /// Bytes of a flow that have not arrived on any subflow, at least.
+    pub(super) fn missing_bytes_of_multipath(&self, slot: u32) -> u64 {
+        let Multipath { data, connections, .. } = &self.multipaths.all[slot as usize];
+        let arrived_bytes = |&name: &u32| {
+            let connection = self.connections.peek(name)?;
+            let (_, received) = connection.counters(&self.transports[usize::from(connection.transport)]);
+            Some(received.delivered_bytes)
+        };
+        data.size().saturating_sub(connections.iter().filter_map(arrived_bytes).sum())
     }
 
     /// The other subflows begin, one round trip after the first.
@@ -195,6 +280,7 @@ impl Hosts<'_> {
         let Some(mptcp) = self.transports[usize::from(connection.transport)].mptcp() else {
             return;
         };
+        let flow = connection.message.flow;
         let (end, outlet) = connection.sender(network);
         let Some(sender) = Sender::of_mut(end) else { return };
         let mut feed = Feed { outlet, data, index: subflow.index };
@@ -208,17 +294,19 @@ impl Hosts<'_> {
             Step::Wake => sender.wake(&mptcp.tcp, self.framing, &mut feed),
         }
         paces[at] = sender.pace();
+        self.report_mappings(subflow.multipath, flow, network);
     }
 
     /// Every byte is acknowledged: the subflows end, whatever they have still outstanding.
     fn end_multipath(&mut self, slot: u32, network: &mut Network) {
         let flow = self.write_multipath(slot);
         let pair = self.pair_of(flow);
-        let leaves_some = self.flows.record(flow).left_packets() > 0;
+        let is_part = self.remote.is_some();
+        let leaves_some = !is_part && self.flows.record(flow).left_packets() > 0;
         let mut connections = std::mem::take(&mut self.multipaths.all[slot as usize].connections);
         if leaves_some {
             self.past_subflows.insert(flow, connections.clone());
-        } else {
+        } else if !is_part {
             self.flows.end(flow);
         }
         for name in connections.drain(..) {

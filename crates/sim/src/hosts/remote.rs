@@ -9,6 +9,7 @@
 use super::Hosts;
 use super::announcements::Announcements;
 use super::census::{Census, Happening, Step};
+use super::multipath::message_of_subflow;
 use super::names::Names;
 use crate::SimulationError;
 use crate::connections::Connection;
@@ -146,11 +147,12 @@ impl Hosts<'_> {
 
     /// Reports that a connection opened here, if this is a part.
     pub(super) fn report_opening(&mut self, name: u32, (index, queue_pair): (u32, u8), network: &Network) {
+        let is_later_subflow = self.is_later_subflow(index, queue_pair);
         let Some(remote) = &mut self.remote else { return };
         let Flow { dst, start, .. } = *self.flows.flow(index);
         remote.named.push((name, index));
         let is_received_here = remote.has(dst);
-        if !matches!(start, Start::At(_)) && !self.striped.has_begun(index) {
+        if !matches!(start, Start::At(_)) && !self.striped.has_begun(index) && !is_later_subflow {
             remote.waiting -= 1;
             if !remote.has(dst) {
                 self.hopeful -= 1;
@@ -176,11 +178,19 @@ impl Hosts<'_> {
                 }
             }
             Happening::Announced { flow, port, at_ps } => self.hear(flow, port, at_ps, network),
+            Happening::Mapped { flow, subflow, start, end } => self.hear_mapping(flow, subflow, start..end),
             Happening::Acknowledged { .. } | Happening::Arrived { .. } | Happening::Delivered { .. } => {}
         }
-        if let Some(remote) = &mut self.remote {
+        if let Some(remote) = &mut self.remote
+            && !matches!(step.what, Happening::Mapped { .. })
+        {
             remote.census.note(step);
         }
+    }
+
+    /// Whether a connection of a flow is a subflow of MPTCP, and not the first.
+    fn is_later_subflow(&self, flow: u32, queue_pair: u8) -> bool {
+        queue_pair > 0 && self.transports[usize::from(self.flows.flow(flow).transport)].mptcp().is_some()
     }
 
     /// Opens the receiving half of a connection whose sender is in another part, if its host is here.
@@ -192,18 +202,22 @@ impl Hosts<'_> {
         network: &mut Network,
     ) {
         let Flow { src, dst, start, .. } = *self.flows.flow(index);
+        let is_later_subflow = self.is_later_subflow(index, queue_pair);
         let Some(remote) = &mut self.remote else { return };
         if !remote.has(dst) || remote.has(src) {
             return;
         }
-        self.hopeful += u64::from(!matches!(start, Start::At(_)) && !self.striped.has_begun(index));
+        let begins = !matches!(start, Start::At(_)) && !self.striped.has_begun(index) && !is_later_subflow;
+        self.hopeful += u64::from(begins);
         if let Some(receiving) = &mut remote.receiving {
             receiving.push(name);
         }
         self.flows.record(index).start_ps = start_ps;
+        let subflow = self.expect_subflow(name, (index, queue_pair));
         let (message, entropies) = self.expect_part(name, (index, queue_pair), network);
+        let message = if subflow.is_some() { message_of_subflow(message) } else { message };
         self.connections.open_as(name, Connection::blank);
-        self.set_up(name, (message, queue_pair), None, entropies, network);
+        self.set_up(name, (message, queue_pair), subflow, entropies, network);
         self.expect_announcement(name, index);
     }
 
@@ -211,28 +225,43 @@ impl Hosts<'_> {
     /// happens before `now_ps`: its link carries no more. Zero if no receiver waits for any, or where frames are rounded down
     /// to whole nanoseconds, perhaps to none.
     pub(crate) fn incomplete_until_ps(&mut self, now_ps: u64, network: &Network) -> u64 {
-        let Some(remote) = self.remote.as_mut().filter(|_| !self.framing.whole_ns) else { return 0 };
-        let (connections, downlinks) = (&self.connections, &remote.downlinks);
-        let receiving = remote.receiving.get_or_insert_with(|| {
-            let receivers = connections.iter().filter(|one| one.open && !one.message.delivered);
+        if self.framing.whole_ns {
+            return 0;
+        }
+        let Some(asked) = self.remote.as_mut().map(|remote| remote.receiving.take()) else { return 0 };
+        let mut receiving = asked.unwrap_or_else(|| {
+            let receivers = self.connections.iter().filter(|one| one.open && !one.message.delivered);
             receivers.map(|one| one.sending.address.connection).collect()
         });
         let mut latest_ps = 0;
         receiving.retain(|&name| {
-            let Some(connection) = connections.peek(name).filter(|one| !one.message.delivered) else {
-                return false;
-            };
-            let address = &connection.receiving.address;
-            let transport = &self.transports[usize::from(connection.transport)];
-            let (_, received) = connection.counters(transport);
-            let missing_bytes = connection.message.end.saturating_sub(received.delivered_bytes);
-            // One frame may have left its link already.
-            let behind_bytes = missing_bytes.saturating_sub(transport.payload_bytes_max(self.framing).into());
-            let port = &network.ports[downlinks[address.host as usize] as usize];
-            latest_ps = latest_ps.max(now_ps + port.bytes_ps(behind_bytes));
-            true
+            let connection = self.connections.peek(name).filter(|one| !one.message.delivered);
+            if let Some(connection) = connection {
+                latest_ps = latest_ps.max(now_ps + self.missing_ps(connection, network));
+            }
+            connection.is_some()
         });
+        if let Some(remote) = &mut self.remote {
+            remote.receiving = Some(receiving);
+        }
         latest_ps
+    }
+
+    /// Time in picoseconds that the bytes take on a receiver's link, at least, which its message, or its flow of MPTCP, misses.
+    fn missing_ps(&self, connection: &Connection, network: &Network) -> u64 {
+        let transport = &self.transports[usize::from(connection.transport)];
+        let missing_bytes = match connection.subflow {
+            Some(subflow) => self.missing_bytes_of_multipath(subflow.multipath),
+            None => {
+                let (_, received) = connection.counters(transport);
+                connection.message.end.saturating_sub(received.delivered_bytes)
+            }
+        };
+        // One frame may have left its link already.
+        let behind_bytes = missing_bytes.saturating_sub(transport.payload_bytes_max(self.framing).into());
+        let Some(remote) = &self.remote else { return 0 };
+        let downlink = remote.downlinks[connection.receiving.address.host as usize];
+        network.ports[downlink as usize].bytes_ps(behind_bytes)
     }
 
     /// What is left of the connections when the run is over.

@@ -97,6 +97,7 @@ pub(super) fn by_lot(fabric: &Fabric, seed: u64, parts: u64) -> Partition {
     Partition::new(draw(switches), draw(fabric.hosts() as usize))
 }
 
+/// Outcome with windows of the first flows, of one thread or of parts.
 pub(super) fn outcome(
     fabric: &Fabric,
     flows: &[Flow],
@@ -104,7 +105,9 @@ pub(super) fn outcome(
     parts: Option<&Partition>,
 ) -> Outcome {
     let (flows, progress) = (flows.to_vec(), Progress::default());
-    let task = Task::new(fabric, &flows, settings, &progress).unwrap();
+    let mut settings = settings.clone();
+    settings.observe.window_flows = (0..flows.len().min(9) as u32).collect();
+    let task = Task::new(fabric, &flows, &settings, &progress).unwrap();
     parts.map_or(task, |parts| task.on_threads(parts).unwrap()).simulate().unwrap()
 }
 
@@ -113,6 +116,7 @@ pub(super) fn compare(whole: &Outcome, parts: &Outcome, what: &str) {
     same("flow", &whole.flows, &parts.flows, what);
     same("port", &whole.ports, &parts.ports, what);
     same("sample", &whole.queues, &parts.queues, what);
+    same("window", &whole.windows, &parts.windows, what);
     assert_eq!(whole.counts, parts.counts, "{what}");
     let totals = Totals { packets_peak: whole.totals.packets_peak, ..parts.totals };
     assert_eq!(whole.totals, totals, "{what}");
@@ -245,7 +249,7 @@ fn what_takes_one_thread_says_so() {
     assert_eq!(waits(last, Start::After { flow: 0, delay_ps: 0 }), None);
     assert_eq!(waits(0, Start::After { flow: 0, delay_ps: 0 }), None);
     let over = |transport| reason(&Settings { transports: vec![transport], ..plain.clone() }, one());
-    assert!(over(udp(10_000_000_000)).is_some_and(|what| what.contains("other than TCP")));
+    assert!(over(udp(10_000_000_000)).is_some_and(|what| what.contains("datagrams")));
     let roce = Roce::plain();
     assert_eq!(over(Transport::Roce(roce.clone())), None);
     let others = [
