@@ -80,6 +80,16 @@ impl Telemetry {
         self.arrived = *self.at(id);
     }
 
+    /// What a packet carries that another part of the fabric is to take in, if that is anything.
+    pub(crate) fn carried(&self, id: PacketId) -> Option<Box<Carried>> {
+        self.carried.get(id.slot()).filter(|carried| carried.count > 0).map(|&carried| Box::new(carried))
+    }
+
+    /// Takes in what a packet of another part carries.
+    pub(crate) fn take_in(&mut self, id: PacketId, carried: Option<Box<Carried>>) {
+        *self.at(id) = carried.map_or_else(Carried::default, |carried| *carried);
+    }
+
     /// What the packet carried that reached its host last.
     pub(crate) fn arrived(&self) -> Carried {
         self.arrived

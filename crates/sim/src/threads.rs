@@ -73,9 +73,7 @@ fn of_transport(transport: &Transport) -> Option<&'static str> {
         Transport::Roce(_) | Transport::Uec(_) => {}
         Transport::Udp(_) => return Some("datagrams"),
     }
-    if transport.reads_telemetry() {
-        Some("congestion control that reads telemetry")
-    } else if transport.needs_receives() {
+    if transport.needs_receives() {
         Some("messages that need a receive")
     } else if transport.protocol().completion() != Completion::Delivered {
         Some("flows that finish when they are acknowledged")

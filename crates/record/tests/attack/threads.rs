@@ -8,7 +8,6 @@ use crate::broken::{Broken, holds};
 use anabranch_balancers::{Settings, Task};
 use anabranch_fabric::Fabric;
 use anabranch_scenario::Resolved;
-use anabranch_sim::transport::control::Law;
 use anabranch_sim::transport::roce::{Roce, Semantics};
 use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{Completion, Control, Tcp, Transport};
@@ -42,7 +41,6 @@ fn plain(settings: &Settings) -> Settings {
 fn plain_transport(transport: &Transport) -> Transport {
     match transport {
         Transport::Roce(roce) => Transport::Roce(Roce {
-            law: if roce.law.reads_telemetry() { Law::None } else { roce.law },
             semantics: Semantics::Write,
             completion: Completion::Delivered,
             ..roce.clone()

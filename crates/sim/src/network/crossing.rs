@@ -7,14 +7,14 @@ use crate::flow_record::Fate;
 use crate::port::Verdict;
 use crate::queue::NEVER_PS;
 use crate::slab::PacketId;
+use crate::telemetry::Carried;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Note of one part to another about a port whose link crosses.
-#[derive(Clone, Copy, Debug)]
 pub(crate) enum Letter {
-    /// A packet was accepted, and arrives at a time.
-    Packet { port: u32, arrive_ps: u64, packet: Packet },
+    /// A packet was accepted, and arrives at a time, with what it carries of telemetry, if any does.
+    Packet { port: u32, arrive_ps: u64, packet: Packet, carried: Option<Box<Carried>> },
     /// The packet that was accepted last lost its slot to another.
     TakeBack { port: u32 },
     /// All packets on the way are gone, or timed anew in letters that follow.
@@ -72,12 +72,18 @@ impl Crossing {
 }
 
 impl Crossing {
-    /// Posts a packet that arrives at the other end of a port's link.
-    fn post(&mut self, port: u32, towards: u32, (key, arrive_ps): (u64, u64), packet: Packet) {
+    /// Posts a packet, and what it carries of telemetry, that arrives at the other end of a port's link.
+    fn post(
+        &mut self,
+        port: u32,
+        towards: u32,
+        (key, arrive_ps): (u64, u64),
+        (packet, carried): (Packet, Option<Box<Carried>>),
+    ) {
         self.copies += 1;
         self.posted += 1;
         self.earliest = self.earliest.min(key);
-        self.letters[towards as usize].push(Letter::Packet { port, arrive_ps, packet });
+        self.letters[towards as usize].push(Letter::Packet { port, arrive_ps, packet, carried });
     }
 
     /// Takes the letters of a meeting, by part.
@@ -157,11 +163,12 @@ impl Network {
             crossing.copies -= 1;
             crossing.posted -= 1;
             crossing.letters[towards as usize].push(Letter::TakeBack { port });
-            crossing.post(port, towards, (key, arrive_ps), packet);
+            crossing.post(port, towards, (key, arrive_ps), (packet, None));
             self.discard(last, Fate::Dropped, Some(port));
             return;
         }
-        crossing.post(port, towards, (key, arrive_ps), packet);
+        // Telemetry is of ports with classes.
+        crossing.post(port, towards, (key, arrive_ps), (packet, None));
     }
 
     /// A port with classes begins to send a frame: if its link crosses, the frame is posted when it is sent.
@@ -181,8 +188,9 @@ impl Network {
         let Some(towards) = crossing.towards(port) else { return };
         let arrive_ps = self.ports[port as usize].newest_arrival_ps();
         let key = self.queue.key_of(source::PORTS + port as usize, arrive_ps);
+        let carried = self.telemetry.as_ref().and_then(|telemetry| telemetry.carried(id));
         crossing.serving.remove(&port);
-        crossing.post(port, towards, (key, arrive_ps), *self.packets.get(id));
+        crossing.post(port, towards, (key, arrive_ps), (*self.packets.get(id), carried));
     }
 
     /// Posts what ports with classes have sent, all of whose events before a key have happened. Returns the key of the first
@@ -234,7 +242,8 @@ impl Network {
         let coming: Vec<_> = self.ports[port as usize].coming_arrivals().collect();
         for &(id, arrive_ps) in &coming[..coming.len() - usize::from(unsent)] {
             let key = self.queue.key_of(source::PORTS + port as usize, arrive_ps);
-            crossing.post(port, towards, (key, arrive_ps), *self.packets.get(id));
+            let carried = self.telemetry.as_ref().and_then(|telemetry| telemetry.carried(id));
+            crossing.post(port, towards, (key, arrive_ps), (*self.packets.get(id), carried));
             // The other end knows of it, or will forget it.
             crossing.copies -= 1;
             crossing.posted -= 1;
@@ -281,10 +290,13 @@ impl Network {
     /// A packet that arrives before now: the look-ahead was wrong.
     pub(crate) fn take_in(&mut self, letter: Letter) {
         match letter {
-            Letter::Packet { port, arrive_ps, packet } => {
+            Letter::Packet { port, arrive_ps, packet, carried } => {
                 assert!(arrive_ps >= self.now_ps, "a packet of another part comes in time");
                 let frame_bytes = packet.frame_bytes;
                 let id = self.packets.insert(packet);
+                if let Some(telemetry) = &mut self.telemetry {
+                    telemetry.take_in(id, carried);
+                }
                 if self.ports[port as usize].follow(arrive_ps, id, frame_bytes) {
                     self.set_arrival(port, arrive_ps);
                 }
