@@ -38,22 +38,38 @@ def lab() -> Iterator[Lab]:
         made.down()
 
 
+TRIALS_MAX = 12
+"""Measurements until a busy machine has not held the switch up, of two seconds each."""
+
+
+def passed(lab: Lab, meter: Metered, frames: range) -> Passed:
+    """What a meter lets pass, once it is so many frames.
+
+    A switch that is held up for longer than its bucket lasts loses tokens, so fewer may pass; more never may.
+    """
+    for _ in range(TRIALS_MAX):
+        found = measured(lab, meter)
+        counted = found.bits.sum() / (8 * FRAME_BYTES)
+        assert counted < frames.stop
+        if counted >= frames.start:
+            return found
+    raise AssertionError(f"{counted:g} frames passed, fewer than {frames.start} in {TRIALS_MAX} trials: {found}")
+
+
 def test_a_meter_lets_pass_its_rate_and_one_bucket(lab: Lab) -> None:
     meter = Metered(rate_kbps=100, burst_ms=1, offered_mbps=14, duration_s=2)
     assert meter.burst_kb == 25
-    found = measured(lab, meter)
+    # 200 kb and a bucket of 25 have room for 18.6 frames.
+    found = passed(lab, meter, range(8, 19))
     counted = found.bits.sum() / (8 * FRAME_BYTES)
-    # 200 kb and a bucket of 25 have room for 18.6 frames; a switch that is held up for 250 ms loses tokens.
-    assert 8 <= counted <= 18
     assert found.came_bps > 10 * 100_000
     assert not_usable(found, 100) == ""
     # A machine that is held up at the end lets a bucket of two frames pass after the two seconds, and what was to come.
     assert found.arrived - 3 <= counted <= found.arrived, str(found)
     # A frame by itself in a window of 15 ms is 707 % too many; 16 frames come in 16 of 133 windows or fewer.
     assert errors(found.bits, 100, 15).mean() == pytest.approx(707.5 * counted / 133, rel=0.15)
-    # Two thirds of its tokens may be lost to a machine that holds the switch up.
-    fourfold = measured(lab, Metered(rate_kbps=400, burst_ms=1, offered_mbps=14, duration_s=2))
-    assert fourfold.bits.sum() > found.bits.sum()
+    # Four times the rate: 800 kb and the bucket.
+    passed(lab, Metered(rate_kbps=400, burst_ms=1, offered_mbps=14, duration_s=2), range(19, 75))
 
 
 def test_errors_are_of_windows_and_count_what_is_too_much() -> None:

@@ -71,7 +71,7 @@ fn of_transport(transport: &Transport) -> Option<&'static str> {
                 .then_some("MPTCP over more than 64 subflows");
         }
         Transport::Roce(_) | Transport::Uec(_) => {}
-        Transport::Udp(_) => return Some("datagrams"),
+        _ => return Some("transports other than TCP, MPTCP, RoCE and UEC"),
     }
     if transport.needs_receives() {
         Some("messages that need a receive")

@@ -125,7 +125,7 @@ impl Hosts<'_> {
         let multipath = &mut self.multipaths.all[slot as usize];
         multipath.data.reset(message.end, subflows, window_max_bytes);
         if is_received_elsewhere {
-            multipath.data.tell();
+            multipath.data.report_elsewhere();
         }
         multipath.paces.clear();
         multipath.paces.resize(subflows.into(), None);
@@ -224,7 +224,7 @@ impl Hosts<'_> {
     /// Reports what a flow's subflows were given, if its receiver is in another part of the fabric.
     fn report_mappings(&mut self, slot: u32, flow: u32, network: &Network) {
         let Some(remote) = &mut self.remote else { return };
-        for (subflow, Range { start, end }) in self.multipaths.all[slot as usize].data.take_untold() {
+        for (subflow, Range { start, end }) in self.multipaths.all[slot as usize].data.take_unreported() {
             remote.report(0, Happening::Mapped { flow, subflow, start, end }, network);
         }
     }

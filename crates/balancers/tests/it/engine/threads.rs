@@ -249,7 +249,7 @@ fn what_takes_one_thread_says_so() {
     assert_eq!(waits(last, Start::After { flow: 0, delay_ps: 0 }), None);
     assert_eq!(waits(0, Start::After { flow: 0, delay_ps: 0 }), None);
     let over = |transport| reason(&Settings { transports: vec![transport], ..plain.clone() }, one());
-    assert!(over(udp(10_000_000_000)).is_some_and(|what| what.contains("datagrams")));
+    assert!(over(udp(10_000_000_000)).is_some_and(|what| what.contains("other than TCP")));
     let roce = Roce::plain();
     assert_eq!(over(Transport::Roce(roce.clone())), None);
     let others = [

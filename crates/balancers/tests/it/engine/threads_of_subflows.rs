@@ -61,7 +61,11 @@ fn subflows_close_for_both_parts_at_once() {
     let fabric = long_links();
     let flows = short(&fabric);
     for seed in [1, 3] {
-        let transport = mptcp(3, Coupling::Lia, 15 * PS_PER_US);
+        let mut transport = mptcp(3, Coupling::Lia, 15 * PS_PER_US);
+        if let Transport::Mptcp(Mptcp { tcp, .. }) = &mut transport {
+            // Receivers wait with answers to what others have answered meanwhile.
+            (tcp.ack_every, tcp.ack_delay_ps) = (2, 60 * PS_PER_US);
+        }
         let settings = Settings { changes: Vec::new(), ..settings_over(transport, &fabric, seed) };
         let whole = same_bits(&fabric, &flows, &settings, &format!("seed {seed}"));
         assert!(sent_again(&whole) > 1000);

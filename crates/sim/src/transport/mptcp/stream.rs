@@ -2,7 +2,7 @@
 //!
 //! MPTCP writes the mapping from a subflow's bytes to the flow's into its segments (RFC 8684, section 3.3). Here both
 //! ends are in one simulation, so the mapping stands once, and either end reads of it only what has reached it. Where they
-//! are in different parts of the fabric, the receiver's part is told of it before the first of the bytes can arrive.
+//! are in different parts of the fabric, the receiver's part hears of it before the first of the bytes can arrive.
 
 use super::prefix::Prefix;
 use std::collections::VecDeque;
@@ -44,8 +44,8 @@ pub(crate) struct DataStream {
     arrived: Prefix,
     /// Some subflow had room for what the receiver had none for.
     blocked: bool,
-    /// What each subflow was given, in order, that a receiver elsewhere is yet to be told of.
-    untold: Option<Vec<(u8, Range<u64>)>>,
+    /// What each subflow was given, in order, of which a receiver elsewhere is yet to hear.
+    unreported: Option<Vec<(u8, Range<u64>)>>,
     /// Segments that carried strays.
     pub(crate) reinjected_packets: u64,
 }
@@ -66,18 +66,18 @@ impl DataStream {
         self.acknowledged.clear();
         self.arrived.clear();
         self.blocked = false;
-        self.untold = None;
+        self.unreported = None;
         self.reinjected_packets = 0;
     }
 
-    /// The receiver is elsewhere, and is told what each subflow is given.
-    pub(crate) fn tell(&mut self) {
-        self.untold = Some(Vec::new());
+    /// The receiver is elsewhere, and hears what each subflow is given.
+    pub(crate) fn report_elsewhere(&mut self) {
+        self.unreported = Some(Vec::new());
     }
 
-    /// What each subflow was given since the last call, in order, if a receiver elsewhere is told.
-    pub(crate) fn take_untold(&mut self) -> impl Iterator<Item = (u8, Range<u64>)> {
-        self.untold.as_mut().map(std::mem::take).unwrap_or_default().into_iter()
+    /// What each subflow was given since the last call, in order, if a receiver elsewhere hears of it.
+    pub(crate) fn take_unreported(&mut self) -> impl Iterator<Item = (u8, Range<u64>)> {
+        self.unreported.as_mut().map(std::mem::take).unwrap_or_default().into_iter()
     }
 
     /// The owner and the bytes, at most `most`, of the lowest stray that `carrier` may carry.
@@ -145,10 +145,10 @@ impl DataStream {
 
     /// Gives `carrier` bytes of the flow, or hears that its sender, elsewhere, was given them.
     pub(crate) fn give(&mut self, carrier: u8, data: Range<u64>) {
-        if let Some(untold) = &mut self.untold {
-            match untold.last_mut() {
-                Some((last, told)) if *last == carrier && told.end == data.start => told.end = data.end,
-                _ => untold.push((carrier, data.clone())),
+        if let Some(unreported) = &mut self.unreported {
+            match unreported.last_mut() {
+                Some((last, given)) if *last == carrier && given.end == data.start => given.end = data.end,
+                _ => unreported.push((carrier, data.clone())),
             }
         }
         let carrier = &mut self.carriers[usize::from(carrier)];
