@@ -59,8 +59,7 @@ fn subflows_have_the_same_bits() {
 #[test]
 fn subflows_close_for_both_parts_at_once() {
     let fabric = long_links();
-    let flows = short(&fabric);
-    for seed in [1, 3] {
+    for (seed, flows) in (1..).zip([short(&fabric), bursts(&fabric)]) {
         let mut transport = mptcp(3, Coupling::Lia, 15 * PS_PER_US);
         if let Transport::Mptcp(Mptcp { tcp, .. }) = &mut transport {
             // Receivers wait with answers to what others have answered meanwhile.
