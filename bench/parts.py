@@ -20,8 +20,10 @@ WORK = {
     "4x4x8, 400 Gb/s, 2 ms": (4, 4, 8, "400 Gbps", "2 ms"),
     "16x16x16, 400 Gb/s, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us"),
     "16x16x16, 400 Gb/s, 2 ms": (16, 16, 16, "400 Gbps", "2 ms"),
+    "the same over MPTCP, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "mptcp"),
 }
-"""Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals."""
+"""Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals, and the
+transport if it is not DCTCP."""
 
 
 RING = f"""\
@@ -41,6 +43,7 @@ size = "16 MB"
 JOBS = {
     "ring of 128 over RoCE, 16x8x8, 400 Gb/s": ("", RING, 'kind = "roce"'),
     "the same over lossless ports": ('preset = "lossless-roce"', RING, 'kind = "roce"'),
+    "the same over lossless ports, HPCC": ('preset = "lossless-roce"', RING, 'kind = "roce"\ncontrol = "hpcc"'),
     "the same over UEC (NSCC) and trimming ports": ('preset = "uec-trimming"', RING, 'kind = "uec"'),
     "the same with credit of receivers (RCCC)": ('preset = "uec-trimming"', RING, 'kind = "uec"\ncontrol = "rccc"'),
     "all-reduce by halving and doubling, 128 over RoCE": ("", HALVING_DOUBLING, 'kind = "roce"'),
@@ -66,7 +69,7 @@ rate = "400 Gbps"
 """
 
 
-def text(leaves: int, spines: int, hosts: int, rate: str, duration: str) -> str:
+def text(leaves: int, spines: int, hosts: int, rate: str, duration: str, transport: str = "dctcp") -> str:
     """Scenario file."""
     return f"""
 name = "parts"
@@ -81,7 +84,7 @@ sizes = "web-search"
 load = 0.6
 duration = "{duration}"
 [transport]
-kind = "dctcp"
+kind = "{transport}"
 """
 
 
