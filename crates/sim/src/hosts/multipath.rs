@@ -177,15 +177,15 @@ impl Hosts<'_> {
     /// A subflow's receiver has so many bytes in order.
     pub(super) fn pass_up(&mut self, subflow: Subflow, delivered: u64, network: &mut Network) {
         let Multipath { data, connections, .. } = &mut self.multipaths.all[subflow.multipath as usize];
-        let is_whole = data.pass_up(subflow.index, delivered);
-        let (first, others) = (connections[0], connections[1..].to_vec());
+        let (is_whole, first) = (data.pass_up(subflow.index, delivered), connections[0]);
         if self.is_received_here(first) {
             // The sender has its own mapping.
             self.multipaths.all[subflow.multipath as usize].data.acknowledge(subflow.index, delivered);
         }
         if is_whole {
-            // From now on all of them may close.
-            for name in others {
+            // From now on all subflows may close.
+            for index in 1..self.subflows(subflow.multipath) {
+                let name = self.multipaths.all[subflow.multipath as usize].connections[usize::from(index)];
                 self.note_arrived(name, network.now_ps);
                 if let Some(connection) = self.connections.get(name) {
                     connection.message.delivered = true;
