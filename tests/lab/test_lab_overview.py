@@ -52,6 +52,16 @@ def test_a_lab_that_goes_while_labs_are_listed_is_left_out(moment: str, monkeypa
     assert states() == {"stays": both["stays"]}
 
 
+def test_a_record_of_another_user_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    written("another")
+
+    def refused(name: str) -> Record:
+        raise PermissionError(name)
+
+    monkeypatch.setattr(record, "read", refused)
+    assert states() == {"another": "not readable"}
+
+
 def test_a_record_that_is_none_has_a_row(folder: Path) -> None:
     (folder / "made").mkdir(parents=True)
     written("old")

@@ -179,7 +179,7 @@ impl Hosts<'_> {
         let Multipath { data, connections, .. } = &mut self.multipaths.all[subflow.multipath as usize];
         let (is_whole, first) = (data.pass_up(subflow.index, delivered), connections[0]);
         if self.is_received_here(first) {
-            // The sender has its own mapping.
+            // What has been handed up needs no mapping here: its sender has its own.
             self.multipaths.all[subflow.multipath as usize].data.acknowledge(subflow.index, delivered);
         }
         if is_whole {

@@ -1,10 +1,11 @@
 //! Hosts of a part of the fabric: connections whose other half is in another part.
 //!
 //! All parts know all flows. A sender's half is opened where its host is, when its flow begins; the receiver's when the parts
-//! meet after that, before anything can have arrived. Between the halves go packets alone, with one exception: a connection
-//! closes for both halves at once, when its sender has everything acknowledged. The parts report when that was
+//! meet after that, before anything can have arrived. Between the halves go packets alone, with two exceptions. A connection
+//! closes for both halves at once, when its sender has everything acknowledged: the parts report when that was
 //! ([`super::census`]), and what a receiver does that has all of its message, and so may be closed, waits until that is
-//! known, if an answer may have reached the sender since.
+//! known, if an answer may have reached the sender since. And which bytes of a flow of MPTCP each subflow carries stands in
+//! no packet: the sender's part reports it ([`super::multipath`]).
 
 use super::Hosts;
 use super::announcements::Announcements;
@@ -147,12 +148,12 @@ impl Hosts<'_> {
 
     /// Reports that a connection opened here, if this is a part.
     pub(super) fn report_opening(&mut self, name: u32, (index, queue_pair): (u32, u8), network: &Network) {
-        let is_later_subflow = self.is_later_subflow(index, queue_pair);
+        let begins = self.begins_what_waited(index, queue_pair);
         let Some(remote) = &mut self.remote else { return };
-        let Flow { dst, start, .. } = *self.flows.flow(index);
+        let Flow { dst, .. } = *self.flows.flow(index);
         remote.named.push((name, index));
         let is_received_here = remote.has(dst);
-        if !matches!(start, Start::At(_)) && !self.striped.has_begun(index) && !is_later_subflow {
+        if begins {
             remote.waiting -= 1;
             if !remote.has(dst) {
                 self.hopeful -= 1;
@@ -188,9 +189,11 @@ impl Hosts<'_> {
         }
     }
 
-    /// Whether a connection of a flow is a subflow of MPTCP, and not the first.
-    fn is_later_subflow(&self, flow: u32, queue_pair: u8) -> bool {
-        queue_pair > 0 && self.transports[usize::from(self.flows.flow(flow).transport)].mptcp().is_some()
+    /// Whether a connection, on a queue pair or as a subflow, is the first of a flow that waited for others.
+    fn begins_what_waited(&self, flow: u32, queue_pair: u8) -> bool {
+        let Flow { start, transport, .. } = *self.flows.flow(flow);
+        let is_later_subflow = queue_pair > 0 && self.transports[usize::from(transport)].mptcp().is_some();
+        !matches!(start, Start::At(_)) && !self.striped.has_begun(flow) && !is_later_subflow
     }
 
     /// Opens the receiving half of a connection whose sender is in another part, if its host is here.
@@ -201,13 +204,12 @@ impl Hosts<'_> {
         start_ps: u64,
         network: &mut Network,
     ) {
-        let Flow { src, dst, start, .. } = *self.flows.flow(index);
-        let is_later_subflow = self.is_later_subflow(index, queue_pair);
+        let Flow { src, dst, .. } = *self.flows.flow(index);
+        let begins = self.begins_what_waited(index, queue_pair);
         let Some(remote) = &mut self.remote else { return };
         if !remote.has(dst) || remote.has(src) {
             return;
         }
-        let begins = !matches!(start, Start::At(_)) && !self.striped.has_begun(index) && !is_later_subflow;
         self.hopeful += u64::from(begins);
         if let Some(receiving) = &mut remote.receiving {
             receiving.push(name);
