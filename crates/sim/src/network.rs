@@ -120,7 +120,7 @@ pub struct Network {
     pub(crate) host_balancer: Option<Box<dyn HostBalancer>>,
     timers: Timers,
     first_timer_ps: u64,
-    /// Whether [`Self::ended`] grew, or [`Self::recorder`] has packets of which it does not know whose they are.
+    /// Whether [`Self::ended`] grew.
     pub(crate) attention: bool,
     /// Segments and datagrams that will not arrive, of which hosts have not heard.
     pub(crate) ended: Vec<Ended>,
@@ -234,33 +234,20 @@ impl Network {
     fn enqueue_watched<const HOST: bool>(&mut self, port: u32, id: PacketId) {
         if self.classed.is_some() {
             self.offer_classed(port, id);
-        } else if let Some(crossing) = &self.crossing {
-            match crossing.towards(port) {
-                None => _ = self.offer::<HOST>(port, id),
-                Some(part) => self.offer_across::<HOST>(port, id, part),
-            }
-        } else {
+        } else if self.recorder.is_some() {
             self.enqueue_recorded::<HOST>(port, id);
+        } else {
+            self.offer_in_part::<HOST>(port, id);
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn enqueue_recorded<const HOST: bool>(&mut self, port: u32, id: PacketId) {
-        let marked_before = self.ports[port as usize].marked_packets();
-        let taken = self.offer::<HOST>(port, id);
-        let egress = &self.ports[port as usize];
-        let Some(recorder) = &mut self.recorder else { return };
-        if !taken {
-            return;
+    /// Offers a packet to a port, whose link may cross to another part; says whether it took it.
+    #[inline(always)]
+    fn offer_in_part<const HOST: bool>(&mut self, port: u32, id: PacketId) -> bool {
+        match self.crossing.as_ref().and_then(|crossing| crossing.towards(port)) {
+            None => self.offer::<HOST>(port, id),
+            Some(part) => self.offer_across::<HOST>(port, id, part),
         }
-        let packet = self.packets.get(id);
-        if egress.marked_packets() != marked_before {
-            recorder.note(EventKind::Marked, self.now_ps, Some(port), packet);
-        }
-        let header = self.headers.as_ref().and_then(|headers| headers.of_packet(packet));
-        recorder.capture(port, egress.last_start_ps(), packet, header);
-        self.attention |= recorder.has_unnamed();
     }
 
     /// The packet that a port took last lost its slot there to another.
@@ -279,7 +266,6 @@ impl Network {
         if let Some(recorder) = &mut self.recorder {
             let what = if fate == Fate::Dropped { EventKind::Dropped } else { EventKind::Lost };
             recorder.note(what, self.now_ps, port, &packet);
-            self.attention |= recorder.has_unnamed();
         }
         if matches!(packet.kind, Kind::Data | Kind::Datagram) {
             self.ended.push(Ended { packet, fate });

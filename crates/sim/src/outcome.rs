@@ -179,6 +179,14 @@ pub struct PacketEvent {
     pub path: u16,
 }
 
+impl PacketEvent {
+    /// Place among others: by time, at ports before others, and then by what tells them apart.
+    pub(crate) fn rank(&self) -> (u64, u32, u8, Option<u32>, u8, u16) {
+        let Self { time_ps, what, port, flow, kind, path } = *self;
+        (time_ps, port.unwrap_or(u32::MAX), what as u8, flow, kind as u8, path)
+    }
+}
+
 /// Everything a simulation yields.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -192,9 +200,9 @@ pub struct Outcome {
     pub windows: Vec<WindowSample>,
     /// One per workload graph.
     pub works: Vec<WorkRecord>,
-    /// Captured packets, in the order in which the ports took them.
+    /// Captured packets, by time, then port.
     pub captures: Vec<CapturedPacket>,
-    /// Events of packets, by time.
+    /// Events of packets, by time; of one time, those at ports first, by port.
     pub events: Vec<PacketEvent>,
     /// Counters of the load balancer, each with its meaning.
     pub counts: Vec<(&'static str, u64)>,

@@ -17,6 +17,7 @@ use crate::door::SwitchBalancer;
 use crate::forwarding::{Forwarding, Step};
 use crate::headers::Headers;
 use crate::hosts::Hosts;
+use crate::network::recorder::records;
 use crate::network::{Network, source};
 use crate::pinning::pin;
 use crate::sync::Ordering;
@@ -342,9 +343,8 @@ impl<'a, B: SwitchBalancer> Simulation<'a, B> {
         let mut counts = self.forwarding.balancer.counts();
         self.network.with_host_balancer(|host, _| counts.extend(host.counts()));
         counts.extend(sums.counts());
-        let recorder = self.network.recorder;
-        let (captures, events) =
-            recorder.map_or_else(Default::default, |recorder| (recorder.captures, recorder.events));
+        let recorder = self.network.recorder.map(|recorder| *recorder);
+        let (captures, events) = records(recorder.into_iter().collect());
         let works = self.hosts.work_records();
         let replay = self.hosts.replay_record();
         let (flows, windows) = self.hosts.into_records()?;

@@ -29,7 +29,6 @@ pub fn one_thread<C>(
     settings: &Settings<C>,
     partition: &Partition,
 ) -> Option<&'static str> {
-    let observe = &settings.observe;
     let outline = flows.outline();
     let losing = settings.changes.iter().any(|change| matches!(change.what, What::PortLoss(..)));
     // Ports with classes draw their marks apart.
@@ -45,8 +44,6 @@ pub fn one_thread<C>(
         Some("messages that are replayed")
     } else if !settings.switch_hashes.is_empty() {
         Some("switches that hash header fields")
-    } else if !observe.capture_ports.is_empty() || observe.events_max > 0 {
-        Some("records of single packets")
     } else if losing && ramps() {
         Some("links that lose frames beside RED")
     } else if outline.flows > FLOWS_MAX {

@@ -18,7 +18,7 @@ SCENARIO: dict[str, Any] = {
     "fabric": {"leaves": 4, "spines": 4, "hosts_per_leaf": 16, "link": {"rate": "40 Gbps", "delay": "5 us"}},
     "traffic": {"sizes": "web-search", "load": 0.7, "duration": "300 us"},
     "transport": {"kind": "dctcp"},
-    "record": {"interval": "100 us"},
+    "record": {"interval": "100 us", "events": 50, "captures": ["leaf0", "spine1"], "capture_packets": 20},
 }
 
 
@@ -30,9 +30,17 @@ def test_any_number_of_threads_has_the_same_results(tmp_path: Path) -> None:
         assert several.folder.name == one.folder.name
         assert several.flows.equals(one.flows)
         assert several.ports.equals(one.ports)
+        assert several.events.equals(one.events)
+        assert _captures(several) == _captures(one)
         same = ("packet_hops", "events", "end_ns", "flows_finished", "marked_packets", "connections_peak")
         assert all(several.manifest[key] == one.manifest[key] for key in same)
     assert (one.manifest["threads"], one.manifest["one_thread"]) == (1, None)
+    assert {"leaf0-spine0.pcapng", "spine1-leaf0.pcapng"} <= _captures(one).keys()
+    assert set(one.events["event"]) == {"mark", "path"}
+
+
+def _captures(run: ab.Run) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in run.folder.rglob("*.pcapng")}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 use anabranch_sim::CapturedPacket;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 /// First of the dynamic ports (RFC 6335, section 6).
 const FIRST: u16 = 49_152;
@@ -17,34 +16,22 @@ pub(super) fn ends(capture: &CapturedPacket) -> (u32, u32) {
 /// Ports in use. Between two hosts they are assigned in order and used again after 16,384 connections.
 #[derive(Default)]
 pub(super) struct ConnectionPorts {
-    /// Port and first flow of each connection, by its two hosts and its name.
-    given: HashMap<(u32, u32, u32), (u16, u32)>,
+    /// Port of each connection, by its two hosts and its name.
+    given: HashMap<(u32, u32, u32), u16>,
     /// Number of connections so far, by their two hosts.
     counts: HashMap<(u32, u32), u16>,
 }
 
 impl ConnectionPorts {
-    /// Port of the connection that `capture` belongs to. Captures must be given in order of time.
+    /// Port of the connection that `capture` belongs to.
     pub(super) fn of(&mut self, capture: &CapturedPacket) -> u16 {
         let (client, server) = ends(capture);
         let Self { given, counts } = self;
-        let mut give = || {
+        *given.entry((client, server, capture.packet.connection)).or_insert_with(|| {
             let count = counts.entry((client, server)).or_default();
             let port = FIRST + *count % COUNT;
             *count = (*count + 1) % COUNT;
-            (port, capture.flow)
-        };
-        match given.entry((client, server, capture.packet.connection)) {
-            Entry::Vacant(vacant) => vacant.insert(give()).0,
-            Entry::Occupied(mut known) => {
-                // Names of connections come again after 256 generations; a connection carries its byte zero only
-                // with its first flow.
-                let begins = capture.packet.seq == 0 && capture.src == client;
-                if begins && known.get().1 != capture.flow {
-                    known.insert(give());
-                }
-                known.get().0
-            }
-        }
+            port
+        })
     }
 }

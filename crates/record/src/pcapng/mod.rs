@@ -31,7 +31,7 @@ type Addressed<'a> = (&'a CapturedPacket, [u32; 2]);
 
 /// Writes the packets of each port into a file of its own in `folder`, which is created if necessary:
 /// `leaf0-spine1.pcapng`, or `leaf0-spine1-0.pcapng` and so on for parallel links. A connection has the same addresses
-/// and ports in all of them. Returns the files by number of the port; a port that sent nothing has none.
+/// and ports in all of them. Captures are given by time. Returns the files by number of the port; a port that sent nothing has none.
 ///
 /// # Errors
 /// Fails if a file cannot be written: that file does not exist then, and those before it are complete. Fails before
@@ -50,17 +50,17 @@ pub fn write_captures(
     let refused = |path: &Path, source| RecordError::Write { file: path.display().to_string(), source };
     fs::create_dir_all(folder).map_err(|source| refused(folder, source))?;
     let mut paths = Vec::new();
-    for (port, mut packets) in by_port {
+    for (port, packets) in by_port {
         let path = folder.join(format!("{}.pcapng", port_name(fabric, port, '-')));
-        write_whole(&path, |out| write_section(out, fabric, framing, &mut packets))
+        write_whole(&path, |out| write_section(out, fabric, framing, &packets))
             .map_err(|source| refused(&path, source))?;
         paths.push(path);
     }
     Ok(paths)
 }
 
-/// Writes all packets as one capture in order of time, with an interface for each port that sent any. Errors call the
-/// capture `name`.
+/// Writes all packets, given by time, as one capture with an interface for each port that sent any. Errors call the capture
+/// `name`.
 ///
 /// # Errors
 /// Fails in the cases of [`write_captures`].
@@ -72,7 +72,7 @@ pub fn write_capture<W: Write>(
     captures: &[CapturedPacket],
 ) -> Result<(), RecordError> {
     check(name, framing, captures)?;
-    write_section(out, fabric, framing, &mut address(captures))
+    write_section(out, fabric, framing, &address(captures))
         .map_err(|source| RecordError::Write { file: name.to_owned(), source })
 }
 
@@ -130,9 +130,8 @@ fn write_section<W: Write>(
     out: W,
     fabric: &Fabric,
     framing: Framing,
-    packets: &mut [Addressed<'_>],
+    packets: &[Addressed<'_>],
 ) -> io::Result<()> {
-    packets.sort_by_key(|(capture, _)| (capture.time_ps, capture.port));
     let mut container = Container::new(out);
     container.section("simulated", concat!("anabranch ", env!("CARGO_PKG_VERSION")))?;
     let mut interfaces: BTreeMap<u32, u32> = packets.iter().map(|(capture, _)| (capture.port, 0)).collect();
@@ -142,7 +141,7 @@ fn write_section<W: Write>(
         container.interface(&port_name(fabric, port, '>'), rate_bps, headers::BYTES_MAX as u32)?;
     }
     let mut bytes = Vec::with_capacity(headers::BYTES_MAX);
-    for &mut (capture, numbers) in packets {
+    for &(capture, numbers) in packets {
         let rate_bps = fabric.ports()[capture.port as usize].rate.bps();
         let frame_bytes = headers::write(capture, numbers, framing, rate_bps, &mut bytes);
         container.packet(interfaces[&capture.port], capture.time_ps, frame_bytes, &bytes)?;

@@ -7,11 +7,12 @@
 use crate::broken::{Broken, holds};
 use anabranch_balancers::{Settings, Task};
 use anabranch_fabric::Fabric;
+use anabranch_record::write_capture;
 use anabranch_scenario::Resolved;
 use anabranch_sim::transport::roce::{Roce, Semantics};
 use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{Completion, Control, Tcp, Transport};
-use anabranch_sim::{Outcome, Partition, Progress};
+use anabranch_sim::{Framing, Outcome, Partition, Progress};
 use anabranch_traffic::random::Stream;
 use anabranch_traffic::{Flow, Start};
 
@@ -32,8 +33,6 @@ fn plain(settings: &Settings) -> Settings {
     }
     settings.transports.iter_mut().for_each(|transport| *transport = plain_transport(transport));
     settings.switch_hashes.clear();
-    settings.observe.capture_ports.clear();
-    settings.observe.events_max = 0;
     settings
 }
 
@@ -107,6 +106,7 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], progress: &Progress) ->
             .map_err(|error| Broken::new("threads: parts run where one thread does", error.to_string()))?;
         if !progress.is_cancelled() {
             compare(&whole, &parts)?;
+            compare_captures((fabric, settings.framing), [&whole, &parts])?;
             compared = true;
         }
     }
@@ -136,7 +136,17 @@ fn compare(whole: &Outcome, parts: &Outcome) -> Result<(), Broken> {
         rule,
         || format!("samples, or counts: {:?} and {:?}", whole.counts, parts.counts),
     )?;
+    holds(whole.events == parts.events, rule, || "events of packets differ".to_owned())?;
     holds(whole.works == parts.works, rule, || "what happened to nodes of graphs differs".to_owned())?;
     let totals = anabranch_sim::Totals { packets_peak: whole.totals.packets_peak, ..parts.totals };
     holds(whole.totals == totals, rule, || format!("{:?} and {totals:?}", whole.totals))
+}
+
+/// Compares captures as files, for parts name connections in their own way. Some framings have no room for headers.
+fn compare_captures((fabric, framing): (&Fabric, Framing), outcomes: [&Outcome; 2]) -> Result<(), Broken> {
+    let [whole, parts] = outcomes.map(|outcome| {
+        let mut file = Vec::new();
+        write_capture("a capture", &mut file, fabric, framing, &outcome.captures).ok().map(|()| file)
+    });
+    holds(whole == parts, "threads have the same bits as one thread", || "captures differ".to_owned())
 }

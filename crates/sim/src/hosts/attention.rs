@@ -1,7 +1,7 @@
-//! What of an event hosts attend to when it is over: packets that will not arrive, and records that lack a name.
+//! What of an event hosts attend to when it is over: packets that will not arrive. And what recorders hear of hosts.
 
 use super::Hosts;
-use crate::connections::{Message, connection_slot};
+use crate::connections::Message;
 use crate::flow_record::Fate;
 use crate::network::{Ended, Network};
 use crate::transport::{MessagePosition, Transport};
@@ -13,7 +13,7 @@ use std::collections::hash_map::Entry;
 #[inline(always)]
 pub(super) fn note_arrival(flow: u32, packet: &Packet, network: &mut Network) {
     if let Some(recorder) = &mut network.recorder {
-        recorder.arrived(network.now_ps, flow, connection_slot(packet.connection), packet);
+        recorder.arrived(network.now_ps, flow, packet);
     }
 }
 
@@ -25,7 +25,7 @@ pub(super) fn note_discard(flow: u32, packet: &Packet, network: &mut Network) {
     }
 }
 
-/// A connection opens for a message of a flow.
+/// A connection whose sender is here opens for a message of a flow.
 #[inline(always)]
 pub(super) fn note_opening(
     name: u32,
@@ -49,15 +49,10 @@ pub(super) fn note_opening(
 }
 
 impl Hosts<'_> {
-    /// Says whose the packets are that were recorded, and tells connections of datagrams that will not arrive. The last time
-    /// is when the ports' last interval ended: ports with classes account then for what they were sending.
+    /// Counts packets that will not arrive, and tells connections of datagrams.
     #[cold]
     pub(crate) fn attend(&mut self, network: &mut Network) {
         network.attention = false;
-        if let Some(recorder) = &mut network.recorder {
-            recorder.name_captures(|packet| self.flow_of(packet));
-            recorder.name_events(|packet| self.flow_of(packet));
-        }
         while let Some(Ended { packet, fate }) = network.ended.pop() {
             self.count_end(&packet, fate);
             if packet.kind == Kind::Datagram {

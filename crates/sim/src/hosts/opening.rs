@@ -57,7 +57,7 @@ impl Hosts<'_> {
         };
         let name = match kept {
             Some(name) => {
-                self.take_up(name, is_stream, &message);
+                self.take_up(name, is_stream, &message, network);
                 let opened = Opened { connection: name, fresh: false, ..Opened::of(index, &flow) };
                 ends::announce(&opened, network);
                 name
@@ -82,12 +82,15 @@ impl Hosts<'_> {
     }
 
     /// A connection that is kept carries a message from now on.
-    fn take_up(&mut self, name: u32, is_stream: bool, message: &Message) {
+    fn take_up(&mut self, name: u32, is_stream: bool, message: &Message, network: &mut Network) {
+        let Some(connection) = self.connections.get(name) else { return };
+        let first = connection.message.end;
+        if let Some(recorder) = &mut network.recorder {
+            recorder.carries(name, first, message.flow);
+        }
         if is_stream {
             return self.follow_on(name, message.flow, message.end);
         }
-        let Some(connection) = self.connections.get(name) else { return };
-        let first = connection.message.end;
         connection.message = Message { first, end: first + message.end, ..*message };
         connection.restart_counters(&self.transports[usize::from(connection.transport)]);
     }
@@ -151,7 +154,9 @@ impl Hosts<'_> {
         };
         let transport = &self.transports[usize::from(flow.transport)];
         connection.reset(transport);
-        attention::note_opening(name, &flow, &message, (transport, self.framing), network);
+        if self.remote.as_ref().is_none_or(|remote| remote.has(flow.src)) {
+            attention::note_opening(name, &flow, &message, (transport, self.framing), network);
+        }
         let opened = Opened { connection: name, ..Opened::of(message.flow, &flow) };
         ends::announce(&opened, network);
     }

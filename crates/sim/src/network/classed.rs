@@ -63,7 +63,7 @@ impl Network {
         }
         if marked {
             self.packets.get(id).marks |= marks::EXPERIENCED;
-            self.note_marked(port, id);
+            self.note_marked(port, id, now_ps);
         }
         if let Some(newest) = trimmed {
             self.requeue_trimmed(port, newest);
@@ -171,7 +171,8 @@ impl Network {
             let packet = self.packets.get(serving.id);
             if packet.marks & marks::CAPABLE != 0 && classed_port.strikes(queue) {
                 packet.marks |= marks::EXPERIENCED;
-                self.note_marked(port, serving.id);
+                let sent_ps = self.ports[port as usize].free_ps();
+                self.note_marked(port, serving.id, sent_ps);
             }
         }
         if let Some(recorder) = &mut self.recorder {
@@ -179,14 +180,14 @@ impl Network {
             let packet = self.packets.get(serving.id);
             let header = self.headers.as_ref().and_then(|headers| headers.of_packet(packet));
             recorder.capture(port, start_ps, packet, header);
-            self.attention |= recorder.has_unnamed();
         }
         self.post_sent(port, serving.id);
     }
 
-    fn note_marked(&mut self, port: u32, id: PacketId) {
+    /// A frame is marked at a time: when it has been sent, that may be before now.
+    fn note_marked(&mut self, port: u32, id: PacketId, at_ps: u64) {
         self.ports[port as usize].note_marked();
-        self.note_event(EventKind::Marked, port, id);
+        self.note_event(EventKind::Marked, at_ps, port, id);
     }
 
     fn note_trimmed(&mut self, port: u32, id: PacketId) {
@@ -196,13 +197,12 @@ impl Network {
                 self.packets.get(id).set_trimmed_last();
             }
         }
-        self.note_event(EventKind::Trimmed, port, id);
+        self.note_event(EventKind::Trimmed, self.now_ps, port, id);
     }
 
-    fn note_event(&mut self, what: EventKind, port: u32, id: PacketId) {
+    fn note_event(&mut self, what: EventKind, at_ps: u64, port: u32, id: PacketId) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.note(what, self.now_ps, Some(port), self.packets.get(id));
-            self.attention |= recorder.has_unnamed();
+            recorder.note(what, at_ps, Some(port), self.packets.get(id));
         }
     }
 

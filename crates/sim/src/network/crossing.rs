@@ -143,9 +143,9 @@ impl Network {
         self.packets.len() as i64 + apart
     }
 
-    /// Offers a packet to a port whose link crosses to another part.
+    /// Offers a packet to a port whose link crosses to another part; says whether it took it.
     #[inline(never)]
-    pub(super) fn offer_across<const HOST: bool>(&mut self, port: u32, id: PacketId, towards: u32) {
+    pub(super) fn offer_across<const HOST: bool>(&mut self, port: u32, id: PacketId, towards: u32) -> bool {
         self.take_arrived(port);
         let packet = self.packets.get(id);
         let egress = &mut self.ports[port as usize];
@@ -154,21 +154,29 @@ impl Network {
             Verdict::Next(_) | Verdict::Queued | Verdict::Displaced(_) => {
                 (egress.newest_arrival_ps(), *packet)
             }
-            Verdict::Dropped => return self.discard(id, Fate::Dropped, Some(port)),
-            Verdict::Lost => return self.discard(id, Fate::Lost, Some(port)),
+            Verdict::Dropped => {
+                self.discard(id, Fate::Dropped, Some(port));
+                return false;
+            }
+            Verdict::Lost => {
+                self.discard(id, Fate::Lost, Some(port));
+                return false;
+            }
         };
         let key = self.queue.key_of(source::PORTS + port as usize, arrive_ps);
-        let Some(crossing) = &mut self.crossing else { return };
-        if let Verdict::Displaced(last) = verdict {
+        let Some(crossing) = &mut self.crossing else { return false };
+        let displaced = if let Verdict::Displaced(last) = verdict { Some(last) } else { None };
+        if displaced.is_some() {
             crossing.copies -= 1;
             crossing.posted -= 1;
             crossing.letters[towards as usize].push(Letter::TakeBack { port });
-            crossing.post(port, towards, (key, arrive_ps), (packet, None));
-            self.discard(last, Fate::Dropped, Some(port));
-            return;
         }
         // Telemetry is of ports with classes.
         crossing.post(port, towards, (key, arrive_ps), (packet, None));
+        if let Some(last) = displaced {
+            self.displaced(port, last);
+        }
+        true
     }
 
     /// A port with classes begins to send a frame: if its link crosses, the frame is posted when it is sent.

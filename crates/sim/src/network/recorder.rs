@@ -1,17 +1,39 @@
-//! Records of single packets: captures of ports, and events such as drops and marks. Who sent a packet, and for which flow,
-//! the hosts fill in at the end of the engine's event, while the connection still carries that flow.
+//! Records of single packets: captures of ports, and events such as drops and marks. Whose the packets are is found out when
+//! the run is over, by the names of their connections: a part of a fabric does not know all that pass through it.
 
+use super::Network;
+use crate::slab::PacketId;
 use crate::{
     CapturedPacket, Carrier, EventKind, Header, Kind, MessagePosition, Observe, Packet, PacketEvent,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
-/// A connection, by whose name its packets are known after it closed.
-struct Carried {
+/// A connection that was opened, as far as captures tell of it.
+struct Opened {
     /// Hosts of its sending and of its receiving half.
     hosts: [u32; 2],
-    flow: u32,
     carrier: Carrier,
+}
+
+/// An event, and the packet of it whose flow is not known yet.
+struct Noted {
+    event: PacketEvent,
+    of: Option<Of>,
+}
+
+/// Connection of a packet, and its byte there: they tell its flow.
+struct Of {
+    connection: u32,
+    seq: u64,
+}
+
+/// How far events of one kind are written down.
+#[derive(Clone, Copy, Default)]
+struct Room {
+    count: u64,
+    latest_ps: u64,
+    /// Whether there are as many as asked for: no later ones are written down.
+    full: bool,
 }
 
 /// Records of single packets.
@@ -19,21 +41,17 @@ pub(crate) struct Recorder {
     /// Packets still to be captured at each port. Empty if nothing is.
     captured: Vec<u64>,
     capture_packets_max: u64,
-    /// Captured packets.
-    pub(crate) captures: Vec<CapturedPacket>,
-    /// Captured packets whose sender is known: so many of the first.
-    captures_named: usize,
-    /// All connections, by name, if packets are captured.
-    carried: HashMap<u32, Carried>,
+    captures: Vec<CapturedPacket>,
+    /// Connections whose sender is here, by name, if packets are captured.
+    opened: FxHashMap<u32, Opened>,
+    /// Flows that connections carry, by name: each with the first byte that it has in their stream.
+    carried: Vec<(u32, u64, u32)>,
     events_max: u64,
-    /// Events written down, by [`EventKind`].
-    events_count: [u64; EventKind::ALL.len()],
-    /// Events, by time.
-    pub(crate) events: Vec<PacketEvent>,
-    /// Events whose flow is not known yet, with their packets.
-    unnamed: Vec<(usize, Packet)>,
-    /// Flow and path of the last segment that arrived on each connection, by the connection's slot.
-    last: Vec<Option<(u32, u16)>>,
+    room: [Room; EventKind::ALL.len()],
+    /// Events of each kind: as many as asked for, and others that may be among the first of the whole.
+    events: Vec<Noted>,
+    /// Path of the last segment that arrived of each flow on each connection, by its name.
+    last: FxHashMap<(u32, u32), u16>,
 }
 
 impl Recorder {
@@ -50,13 +68,12 @@ impl Recorder {
             captured,
             capture_packets_max: observe.capture_packets_max,
             captures: Vec::new(),
-            captures_named: 0,
-            carried: HashMap::new(),
+            opened: FxHashMap::default(),
+            carried: Vec::new(),
             events_max: observe.events_max,
-            events_count: [0; EventKind::ALL.len()],
+            room: Default::default(),
             events: Vec::new(),
-            unnamed: Vec::new(),
-            last: Vec::new(),
+            last: FxHashMap::default(),
         })
     }
 
@@ -89,65 +106,61 @@ impl Recorder {
         {
             self.captures.remove(index);
             self.captured[port as usize] += 1;
-            // One of this very event is not named yet.
-            self.captures_named -= usize::from(index < self.captures_named);
         }
     }
 
-    /// Writes an event down, unless there are enough of its kind.
+    /// Writes an event down, unless there are enough of its kind before it.
     pub(super) fn note(&mut self, what: EventKind, time_ps: u64, port: Option<u32>, packet: &Packet) {
-        if self.counts(what) {
-            self.unnamed.push((self.events.len(), *packet));
-            let (kind, path) = (packet.kind, packet.path);
-            self.events.push(PacketEvent { time_ps, what, port, flow: None, kind, path });
-        }
+        let is_of_none = packet.kind.is_probe() || packet.kind == Kind::Pause;
+        let of = (!is_of_none).then_some(Of { connection: packet.connection, seq: packet.seq });
+        self.write_down(what, time_ps, (port, None), packet, of);
     }
 
-    /// A segment or datagram of a flow arrived on the connection in a slot: an event if it came by another path than the one
-    /// before it.
-    pub(crate) fn arrived(&mut self, time_ps: u64, flow: u32, slot: usize, packet: &Packet) {
+    /// A segment or datagram of a flow arrived on its connection: an event if it came by another path than the one before it.
+    pub(crate) fn arrived(&mut self, time_ps: u64, flow: u32, packet: &Packet) {
         if self.events_max == 0 {
             return;
         }
-        if slot >= self.last.len() {
-            self.last.resize(slot + 1, None);
-        }
-        let now = Some((flow, packet.path));
-        if std::mem::replace(&mut self.last[slot], now) != now {
-            self.note_at_host(EventKind::OtherPath, time_ps, flow, packet);
+        if self.last.insert((packet.connection, flow), packet.path) != Some(packet.path) {
+            self.write_down(EventKind::OtherPath, time_ps, (None, Some(flow)), packet, None);
         }
     }
 
     /// A segment of a flow arrived and its receiver discarded it.
     pub(crate) fn discarded(&mut self, time_ps: u64, flow: u32, packet: &Packet) {
-        self.note_at_host(EventKind::Discarded, time_ps, flow, packet);
+        self.write_down(EventKind::Discarded, time_ps, (None, Some(flow)), packet, None);
     }
 
-    /// Writes an event at a host down, unless there are enough of its kind.
-    fn note_at_host(&mut self, what: EventKind, time_ps: u64, flow: u32, packet: &Packet) {
-        if self.counts(what) {
-            let (kind, path, flow) = (packet.kind, packet.path, Some(flow));
-            self.events.push(PacketEvent { time_ps, what, port: None, flow, kind, path });
+    fn write_down(
+        &mut self,
+        what: EventKind,
+        time_ps: u64,
+        (port, flow): (Option<u32>, Option<u32>),
+        packet: &Packet,
+        of: Option<Of>,
+    ) {
+        let room = &mut self.room[what as usize];
+        // Of those in one picosecond the last lines decide, and other parts may have earlier ones.
+        if self.events_max == 0 || (room.full && time_ps > room.latest_ps) {
+            return;
         }
+        room.count += 1;
+        room.latest_ps = room.latest_ps.max(time_ps);
+        room.full |= room.count == self.events_max;
+        let (kind, path) = (packet.kind, packet.path);
+        self.events.push(Noted { event: PacketEvent { time_ps, what, port, flow, kind, path }, of });
     }
 
-    /// Counts one more event of a kind, if there is room for it.
-    fn counts(&mut self, what: EventKind) -> bool {
-        let count = &mut self.events_count[what as usize];
-        let room = *count < self.events_max;
-        *count += u64::from(room);
-        room
+    /// A connection whose sender is here carries a flow from a byte of its stream on.
+    pub(crate) fn carries(&mut self, name: u32, first: u64, flow: u32) {
+        self.carried.push((name, first, flow));
     }
 
-    /// Whether there are packets of which it does not know whose they are.
-    pub(super) fn has_unnamed(&self) -> bool {
-        !self.unnamed.is_empty() || self.captures_named < self.captures.len()
-    }
-
-    /// A connection of a flow opens between two hosts.
+    /// A connection whose sender is here opens between two hosts.
     pub(crate) fn opened(&mut self, name: u32, flow: u32, hosts: [u32; 2], carrier: Carrier) {
+        self.carries(name, 0, flow);
         if !self.captured.is_empty() {
-            self.carried.insert(name, Carried { hosts, flow, carrier });
+            self.opened.insert(name, Opened { hosts, carrier });
         }
     }
 
@@ -159,41 +172,97 @@ impl Recorder {
         messages_before: u32,
         packets_before: u32,
     ) {
-        if let Some(Carried { carrier: Carrier::Roce(position, _) | Carrier::Uec(position), .. }) =
-            self.carried.get_mut(&name)
+        if let Some(Opened { carrier: Carrier::Roce(position, _) | Carrier::Uec(position), .. }) =
+            self.opened.get_mut(&name)
         {
             *position = MessagePosition { queue_pair, messages_before, packets_before, ..*position };
         }
     }
+}
 
-    /// Finds who sent the captured packets of which that is not known yet, and for which flow. `flow_of` says it of packets of
-    /// streams, whose connection may carry one flow after the other, as long as it is known.
-    pub(crate) fn name_captures(&mut self, flow_of: impl Fn(&Packet) -> Option<u32>) {
-        for capture in &mut self.captures[self.captures_named..] {
-            let packet = &capture.packet;
-            if packet.kind == Kind::Pause {
-                continue;
-            }
-            if packet.kind.is_probe() {
-                capture.src = packet.connection;
-                continue;
-            }
-            let Some(&Carried { hosts: [sender, receiver], flow, carrier }) =
-                self.carried.get(&packet.connection)
-            else {
-                continue;
-            };
-            capture.src = if packet.destination == sender { receiver } else { sender };
-            capture.flow = if carrier == Carrier::Stream { flow_of(packet).unwrap_or(flow) } else { flow };
-            capture.carrier = carrier;
+impl Network {
+    /// Offers a packet to a FIFO port, and records it and its mark.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn enqueue_recorded<const HOST: bool>(&mut self, port: u32, id: PacketId) {
+        let marked_before = self.ports[port as usize].marked_packets();
+        let taken = self.offer_in_part::<HOST>(port, id);
+        let egress = &self.ports[port as usize];
+        let Some(recorder) = &mut self.recorder else { return };
+        if !taken {
+            return;
         }
-        self.captures_named = self.captures.len();
+        let packet = self.packets.get(id);
+        if egress.marked_packets() != marked_before {
+            recorder.note(EventKind::Marked, self.now_ps, Some(port), packet);
+        }
+        let header = self.headers.as_ref().and_then(|headers| headers.of_packet(packet));
+        recorder.capture(port, egress.last_start_ps(), packet, header);
+    }
+}
+
+/// Records of all parts of a fabric: captured packets by time, then port, and events by [`PacketEvent::rank`], of each kind as
+/// many as asked for.
+pub(crate) fn records(recorders: Vec<Recorder>) -> (Vec<CapturedPacket>, Vec<PacketEvent>) {
+    let flows = Flows::of(&recorders);
+    let events_max = recorders.iter().map(|recorder| recorder.events_max).max().unwrap_or(0);
+    let (mut captures, mut events, mut opened) = (Vec::new(), Vec::new(), FxHashMap::default());
+    for recorder in recorders {
+        opened.extend(recorder.opened);
+        captures.extend(recorder.captures);
+        events.extend(recorder.events.into_iter().map(|Noted { event, of }| {
+            let found = of.and_then(|of| flows.find(of.connection, of.seq, event.kind));
+            PacketEvent { flow: event.flow.or(found), ..event }
+        }));
+    }
+    for CapturedPacket { packet, src, flow, carrier, .. } in &mut captures {
+        if packet.kind.is_probe() {
+            *src = packet.connection;
+        } else if let Some(opened) = opened.get(&packet.connection).filter(|_| packet.kind != Kind::Pause) {
+            let [sender, receiver] = opened.hosts;
+            *src = if packet.destination == sender { receiver } else { sender };
+            *flow = flows.find(packet.connection, packet.seq, packet.kind).unwrap_or(*flow);
+            *carrier = opened.carrier;
+        }
+    }
+    captures.sort_by_key(|capture| (capture.time_ps, capture.port));
+    events.sort_by_key(PacketEvent::rank);
+    let mut left = [events_max; EventKind::ALL.len()];
+    events.retain(|event| {
+        let left = &mut left[event.what as usize];
+        let fits = *left > 0;
+        *left -= u64::from(fits);
+        fits
+    });
+    (captures, events)
+}
+
+/// Flows of the connections of recorded packets, by name, each with its first byte.
+struct Flows(FxHashMap<u32, Vec<(u64, u32)>>);
+
+impl Flows {
+    fn of(recorders: &[Recorder]) -> Self {
+        let mut flows: FxHashMap<u32, Vec<(u64, u32)>> = FxHashMap::default();
+        for recorder in recorders {
+            let of_events = recorder.events.iter().filter_map(|noted| noted.of.as_ref());
+            let of_captures = recorder.captures.iter().map(|capture| capture.packet.connection);
+            for name in of_events.map(|of| of.connection).chain(of_captures) {
+                flows.entry(name).or_default();
+            }
+        }
+        for &(name, first, flow) in recorders.iter().flat_map(|recorder| &recorder.carried) {
+            if let Some(carried) = flows.get_mut(&name) {
+                carried.push((first, flow));
+            }
+        }
+        Self(flows)
     }
 
-    /// Finds the flows of events that have none yet.
-    pub(crate) fn name_events(&mut self, flow_of: impl Fn(&Packet) -> Option<u32>) {
-        for (index, packet) in self.unnamed.drain(..) {
-            self.events[index].flow = flow_of(&packet);
-        }
+    /// Flow of a packet: that of its first byte, and of an answer that of the byte before the next one expected.
+    fn find(&self, connection: u32, seq: u64, kind: Kind) -> Option<u32> {
+        let carried = self.0.get(&connection)?;
+        let byte = if kind.is_answer() { seq.saturating_sub(1) } else { seq };
+        let next = carried.partition_point(|&(first, _)| first <= byte);
+        carried.get(next.saturating_sub(1)).map(|&(_, flow)| flow)
     }
 }

@@ -5,6 +5,7 @@ use super::sums::Sums;
 use crate::cut::Cut;
 use crate::door::SwitchBalancer;
 use crate::hosts::RemoteOutcome;
+use crate::network::recorder::{Recorder, records};
 use crate::{
     FlowRecord, FlowSink, Outcome, PortRecord, QueueSample, Settings, SimulationError, Totals, WindowSample,
     WorkRecord, partition,
@@ -33,6 +34,7 @@ pub(super) struct PartOutcome {
     /// Connections whose sender it has, each with its flow, and what became of segments that no half counted.
     named: Vec<(u32, u32)>,
     ends: FxHashMap<u32, FlowRecord>,
+    recorder: Option<Box<Recorder>>,
 }
 
 impl<B: SwitchBalancer> Simulation<'_, B> {
@@ -58,6 +60,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             works,
             named,
             ends,
+            recorder: self.network.recorder,
         })
     }
 }
@@ -67,12 +70,15 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
 /// # Errors
 /// Records that the sink cannot take.
 pub(super) fn merge<C>(
-    parts: &[PartOutcome],
+    mut parts: Vec<PartOutcome>,
     cut: &Cut,
     (source, settings): (&dyn FlowSource, &Settings<C>),
     ports: Vec<PortRecord>,
     sink: Option<Arc<dyn FlowSink>>,
 ) -> Result<Outcome, SimulationError> {
+    let recorders = parts.iter_mut().filter_map(|part| part.recorder.take().map(|recorder| *recorder));
+    let (captures, events) = records(recorders.collect());
+    let parts = &parts;
     let Some(one) = parts.first() else { return Ok(Outcome::default()) };
     let mut samples: Vec<_> = parts.iter().map(|part| part.queues.iter()).collect();
     let sampled = settings.observe.queue_ports.iter().map(|&port| cut.part_of_port(port) as usize);
@@ -119,7 +125,7 @@ pub(super) fn merge<C>(
     }
     let works =
         (0..).zip(&settings.works).map(|(number, work)| merge_work(number, work, parts, cut)).collect();
-    Ok(Outcome { works, flows, ports, queues, windows, counts, totals, ..Outcome::default() })
+    Ok(Outcome { works, flows, ports, queues, windows, captures, events, counts, totals, replay: None })
 }
 
 /// What has happened to the nodes of a graph: each starts, and ends, where its rank is; a message ends where it is received.

@@ -138,7 +138,7 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
         std::iter::once(first).chain(others).collect()
     });
     let ports = std::mem::take(&mut *lock(&records));
-    let outcome = super::merge::merge(&outcomes?, &cut, (flows, settings), ports, sink)?;
+    let outcome = super::merge::merge(outcomes?, &cut, (flows, settings), ports, sink)?;
     progress.flows_finished.store(outcome.totals.flows_finished, Ordering::Relaxed);
     Ok(outcome)
 }

@@ -101,7 +101,8 @@ fn figure_5_links(mutation: Option<&str>, seed: u64) -> (Vec<u64>, u64, Vec<u32>
     let mut settings = Settings { changes, seed, ..with("dbb", mutation, udp(10 * GBPS)) };
     settings.observe.capture_ports = vec![4, 6];
     settings.observe.capture_packets_max = u64::MAX;
-    let outcome = run(&fabric, &[flow(0, 1, 1000 * 1448, 0)], &settings);
+    let mut outcome = run(&fabric, &[flow(0, 1, 1000 * 1448, 0)], &settings);
+    outcome.captures.sort_by_key(|capture| capture.packet.seq);
     let order = outcome.captures.iter().map(|capture| capture.port).collect();
     (sent(&outcome, (4..20).step_by(2)), backlog(&outcome), order)
 }

@@ -1,7 +1,7 @@
 //! Pause frames as tshark reads them. Skipped if tshark is not installed.
 
 use super::simulated::*;
-use super::tshark::{complaints, in_time_order, tshark};
+use super::tshark::{complaints, tshark};
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_fabric::{Fabric, SharedBuffer, SwitchSettings};
 use anabranch_sim::transport::Transport;
@@ -25,7 +25,7 @@ fn a_leaf_pauses_its_senders() {
     let fabric = lossless();
     let settings = settings(vec![Transport::Roce(Roce::plain())], &[3]);
     let flows: Vec<_> = (1..4).map(|host| flow(host, 0, 3_000_000)).collect();
-    let captures = in_time_order(captures(&fabric, &flows, &settings));
+    let captures = captures(&fabric, &flows, &settings);
     let fields = [
         "eth.dst",
         "eth.src",

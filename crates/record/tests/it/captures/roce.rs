@@ -1,7 +1,7 @@
 //! RoCE v2 as tshark reads it. Skipped if tshark is not installed.
 
 use super::simulated::*;
-use super::tshark::{complaints, in_time_order, tshark};
+use super::tshark::{complaints, tshark};
 use anabranch_record::write_capture;
 use anabranch_sim::transport::roce::{Completion, Recovery, Roce, Semantics};
 use anabranch_sim::transport::{QueuePairs, Transport};
@@ -41,7 +41,7 @@ fn captured(kind: Kind, seq: u64, payload_bytes: u16, semantics: Semantics) -> C
 fn roce_captures(roce: &Roce, flows: &[Flow]) -> Vec<CapturedPacket> {
     let roce = Roce { completion: Completion::Acknowledged, ..roce.clone() };
     let settings = settings(vec![Transport::Roce(roce)], &[0, 1]);
-    in_time_order(captures(&fabric(), flows, &settings))
+    captures(&fabric(), flows, &settings)
 }
 
 fn rows(captures: &[CapturedPacket]) -> Option<Vec<Vec<String>>> {
@@ -228,7 +228,7 @@ fn losses_draw_no_complaint() {
         let mut settings = settings(vec![Transport::Roce(roce)], &[0, 1]);
         settings.changes =
             vec![anabranch_fabric::Change { at_ps: 0, what: anabranch_fabric::What::PortLoss(5, 0.02) }];
-        let captures = in_time_order(captures(&fabric, &[flow(0, 2, 400_000)], &settings));
+        let captures = captures(&fabric, &[flow(0, 2, 400_000)], &settings);
         let again: Vec<usize> = (0..captures.len())
             .filter(|&i| captures[i].port == 0 && captures[i].packet.marks & marks::RETRANSMITTED != 0)
             .collect();

@@ -2,7 +2,7 @@
 
 use super::headers::all_kept;
 use super::simulated::*;
-use super::tshark::{in_time_order, tshark};
+use super::tshark::tshark;
 use anabranch_fabric::topology::LeafSpine;
 use anabranch_fabric::{Buffer, Fabric, SwitchSettings};
 use anabranch_record::write_capture;
@@ -26,7 +26,7 @@ fn trimming() -> Fabric {
 fn incast(transport: Transport) -> Vec<CapturedPacket> {
     let settings = settings(vec![transport], &[0, 1]);
     let flows: Vec<_> = (1..4).map(|host| flow(host, 0, 100_000)).collect();
-    in_time_order(captures(&trimming(), &flows, &settings))
+    captures(&trimming(), &flows, &settings)
 }
 
 /// What a switch that trims leaves as it was: all behind the IP header, the length in UDP's too.

@@ -65,8 +65,3 @@ pub(crate) fn complaints(fabric: &Fabric, captures: &[CapturedPacket]) -> Option
     }
     Some(complaints)
 }
-
-pub(crate) fn in_time_order(mut captures: Vec<CapturedPacket>) -> Vec<CapturedPacket> {
-    captures.sort_by_key(|capture| (capture.time_ps, capture.port));
-    captures
-}

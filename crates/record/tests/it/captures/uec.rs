@@ -2,7 +2,7 @@
 
 use super::headers::all_kept;
 use super::simulated::*;
-use super::tshark::{complaints, in_time_order};
+use super::tshark::complaints;
 use anabranch_record::write_capture;
 use anabranch_sim::transport::Transport;
 use anabranch_sim::transport::uec::{Credits, Uec};
@@ -85,7 +85,7 @@ fn whole_runs_are_written() {
         let uec = Uec { credits, ..Uec::DEFAULT };
         let settings = settings(vec![Transport::Uec(uec)], &[0, 1, 2, 4]);
         let flows = [flow(0, 2, 100_000), flow(1, 2, 100_000)];
-        let captures = in_time_order(captures(&fabric(), &flows, &settings));
+        let captures = captures(&fabric(), &flows, &settings);
         let mut file = Vec::new();
         write_capture("memory", &mut file, &fabric(), Framing::ETHERNET, &captures).unwrap();
         let kept = all_kept(&file);

@@ -1,7 +1,7 @@
 //! Captures as Wireshark reads them. Skipped if tshark is not installed.
 
 use super::simulated::*;
-use super::tshark::{complaints, in_time_order, tshark};
+use super::tshark::{complaints, tshark};
 use anabranch_fabric::{Change, What};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Kind, marks};
@@ -34,7 +34,7 @@ fn losses_show_as_retransmissions() {
     let mut settings = settings(vec![Transport::Tcp(tcp())], &[0, 1]);
     // From leaf 1 to host 2.
     settings.changes = vec![Change { at_ps: 0, what: What::PortLoss(5, 0.01) }];
-    let captures = in_time_order(captures(&fabric, &[flow(0, 2, 1_000_000)], &settings));
+    let captures = captures(&fabric, &[flow(0, 2, 1_000_000)], &settings);
     let again: Vec<usize> = (0..captures.len())
         .filter(|&i| captures[i].port == 0 && captures[i].packet.marks & marks::RETRANSMITTED != 0)
         .collect();
@@ -57,7 +57,7 @@ fn fields_are_those_of_the_packets() {
     let fabric = fabric();
     let dctcp = Tcp { control: Control::Dctcp { gain: 1.0 / 16.0 }, ecn: true, ..tcp() };
     let settings = settings(vec![Transport::Tcp(dctcp)], &[4, 5]);
-    let captures = in_time_order(captures(&fabric, &[flow(0, 2, 400_000), flow(1, 2, 400_000)], &settings));
+    let captures = captures(&fabric, &[flow(0, 2, 400_000), flow(1, 2, 400_000)], &settings);
     assert!(captures.iter().any(|capture| capture.packet.marks & marks::EXPERIENCED != 0));
     assert!(captures.iter().any(|capture| capture.packet.marks & marks::ECHO != 0));
     let fields = [
