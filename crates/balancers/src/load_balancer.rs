@@ -30,9 +30,11 @@ pub trait LoadBalancer: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether it simulates a task in parts, each on a thread of its own.
+    /// Whether parts of a fabric may be simulated by it on a thread each. Default: if it reads no state of other parts. Parts
+    /// give connections other names, and hear of a flow that begins elsewhere after it has begun: nothing that it decides may
+    /// depend on either.
     fn runs_in_parts(&self) -> bool {
-        false
+        !matches!(self.reads_elsewhere(), Some(Elsewhere::Fabric(_)))
     }
 
     /// Whether packets follow the table of explicit paths of the settings, if there is one.

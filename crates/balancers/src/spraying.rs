@@ -34,10 +34,6 @@ impl<P: SprayingParameters> LoadBalancer for P {
         SprayingParameters::visit(self, keys);
     }
 
-    fn runs_in_parts(&self) -> bool {
-        true
-    }
-
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         task.by_hosts::<P::Scheme>(self)
     }

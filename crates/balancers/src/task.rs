@@ -2,7 +2,7 @@
 
 use crate::Settings;
 use crate::choice::Table;
-use crate::descriptor::Elsewhere;
+use crate::descriptor::{Decider, Elsewhere};
 use crate::hosts::entropy::{EntropyHosts, EntropyRule, Picks, Spraying};
 use crate::switches::telemetry::Telemetry;
 use crate::tables::Planned;
@@ -12,8 +12,8 @@ use crate::tables::weighed::{Outside, WeighedBalancer};
 use anabranch_fabric::Fabric;
 use anabranch_sim::transport::Transport;
 use anabranch_sim::{
-    Driver, Header, HostBalancer, Outcome, Partition, PartitionedHosts, PartitionedSwitches, Progress,
-    Simulation, SimulationError, SwitchBalancer, salt,
+    AnySwitches, Balancers, Driver, Header, HostBalancer, Outcome, Partition, PartitionedHosts,
+    PartitionedSwitches, Progress, Simulation, SimulationError, SwitchBalancer, salt,
 };
 use anabranch_split::picks::dre::Estimator;
 use anabranch_split::picks::{Cycle, Score, Score16, Uniform};
@@ -34,43 +34,34 @@ pub fn simulate(
 }
 
 /// Maker of the values that serve hosts: each call makes one, which serves all hosts or those of a part of the fabric.
-pub type HostMaker<'a> = &'a mut dyn FnMut() -> Result<Box<dyn HostBalancer>, SimulationError>;
-
-/// Makes a value that exists once: the first call has it.
-pub(crate) fn once<T>(value: T) -> impl FnMut() -> Result<T, SimulationError> {
-    let mut value = Some(value);
-    move || {
-        value.take().ok_or_else(|| {
-            SimulationError::new(
-                "partition: this load balancer exists once",
-                "simulate it without a partition",
-            )
-        })
-    }
-}
+pub type HostMaker<'a> = &'a mut (dyn FnMut() -> Result<Box<dyn HostBalancer>, SimulationError> + Send);
 
 /// Calls a method for the table of the settings, with the table's parameters and these arguments.
 macro_rules! with_table {
     ($task:ident, $method:ident $(, $argument:expr)*) => {
         match $task.settings.balancing.table {
-            Table::Uniform => $task.$method::<Uniform>(|| Ok(()) $(, $argument)*),
-            Table::MinMove => $task.$method::<MinMove>(|| Ok(()) $(, $argument)*),
-            Table::Wcmp { entries } => $task.$method::<Wcmp>(|| Ok(entries) $(, $argument)*),
-            Table::WcmpScoring { entries } => $task.$method::<Score16>(|| Ok(Some(entries)) $(, $argument)*),
-            Table::Intervals => $task.$method::<HashIntervals>(|| Ok(()) $(, $argument)*),
-            Table::Valo => $task.$method::<Score>(|| Ok(()) $(, $argument)*),
-            Table::Scoring => $task.$method::<Score16>(|| Ok(None) $(, $argument)*),
-            Table::Turns { block } => $task.$method::<Cycle>(|| Ok(block) $(, $argument)*),
-            Table::Deficit => $task.$method::<Deficit>(|| Ok(()) $(, $argument)*),
+            Table::Uniform => $task.$method::<Uniform>(() $(, $argument)*),
+            Table::MinMove => $task.$method::<MinMove>(() $(, $argument)*),
+            Table::Wcmp { entries } => $task.$method::<Wcmp>(entries $(, $argument)*),
+            Table::WcmpScoring { entries } => $task.$method::<Score16>(Some(entries) $(, $argument)*),
+            Table::Intervals => $task.$method::<HashIntervals>(() $(, $argument)*),
+            Table::Valo => $task.$method::<Score>(() $(, $argument)*),
+            Table::Scoring => $task.$method::<Score16>(None $(, $argument)*),
+            Table::Turns { block } => $task.$method::<Cycle>(block $(, $argument)*),
+            Table::Deficit => $task.$method::<Deficit>(() $(, $argument)*),
             Table::ShortestQueue { samples, memory } => {
-                $task.$method::<ShortestQueue>(|| Ok((samples, memory)) $(, $argument)*)
+                $task.$method::<ShortestQueue>((samples, memory) $(, $argument)*)
             }
         }
     };
 }
 
 /// Tables of switches with these hash inputs.
-fn table_of<S: Planned>(settings: &Settings, salts: &[u32], parameters: S::Parameters) -> TableBalancer<S> {
+pub(crate) fn table_of<S: Planned>(
+    settings: &Settings,
+    salts: &[u32],
+    parameters: S::Parameters,
+) -> TableBalancer<S> {
     TableBalancer::new(parameters, settings.balancing.granularity, salts, settings.seed)
 }
 
@@ -133,10 +124,17 @@ impl<'a> Task<'a> {
     #[must_use]
     pub fn one_thread(&self, parts: &Partition) -> Option<&'static str> {
         let scheme = self.settings.balancing.scheme.get();
+        let reads_rack =
+            scheme.is_some_and(|scheme| matches!(scheme.reads_elsewhere(), Some(Elsewhere::Rack(_))));
+        let is_of_hosts = scheme.is_some_and(|scheme| scheme.descriptor().decider == Decider::Hosts);
         if scheme.is_some_and(|scheme| !scheme.runs_in_parts()) {
-            Some("load balancers other than tables of switches and entropies that hosts choose")
-        } else if scheme.is_some() && self.keeps_queue_pairs() {
-            Some("queue pairs that are kept, of hosts that choose entropies")
+            Some(
+                "load balancers that read other parts, act at the receiver when a flow begins, or go by names of connections",
+            )
+        } else if reads_rack && !parts.keeps_racks(self.fabric) {
+            Some("hosts of a leaf in several parts, whose load balancer shares what they learn")
+        } else if is_of_hosts && self.keeps_queue_pairs() {
+            Some("queue pairs that are kept, under a load balancer of hosts")
         } else if self.driver.is_some() || self.partition.is_some() {
             Some("what another program drives")
         } else {
@@ -190,10 +188,7 @@ impl Task<'_> {
                 ))
             }
             Some(balancer) => balancer.simulate(self),
-            None => match self.threads {
-                Some(parts) => self.by_tables_in_parts(parts, &|| None),
-                None => self.by_tables(None),
-            },
+            None => self.by_tables(None),
         }
     }
 
@@ -202,47 +197,14 @@ impl Task<'_> {
     where
         S::Plan: Sync,
     {
-        let Some(parts) = self.threads else { return self.by_rule(|| Ok(Picks::<S>(plan.clone()))) };
         let (hosts, seed) = (self.fabric.hosts(), self.settings.seed);
-        self.by_tables_in_parts(parts, &|| {
-            Some(Box::new(EntropyHosts::new(Picks::<S>(plan.clone()), hosts, seed)))
-        })
+        self.by_tables(Some(&mut || Ok(Box::new(EntropyHosts::new(Picks::<S>(plan.clone()), hosts, seed)))))
     }
 
-    /// Each part of the fabric on a thread of its own: switches run the tables of the settings; hosts run what `hosts` makes,
-    /// if anything.
-    fn by_tables_in_parts(
-        self,
-        parts: &Partition,
-        hosts: &(dyn Fn() -> Option<Box<dyn HostBalancer>> + Sync),
-    ) -> Result<Outcome, SimulationError> {
-        with_table!(self, by_table_in_parts, parts, hosts)
-    }
-
-    fn by_table_in_parts<S: Planned>(
-        self,
-        mut parameters: impl FnMut() -> Result<S::Parameters, SimulationError>,
-        parts: &Partition,
-        hosts: &(dyn Fn() -> Option<Box<dyn HostBalancer>> + Sync),
-    ) -> Result<Outcome, SimulationError> {
-        let (settings, salts, parameters) = (self.settings, self.salts(), parameters()?);
-        let first_switch = self.fabric.hosts();
-        let make = || {
-            let table = table_of::<S>(settings, &salts, parameters.clone());
-            Ok((WeighedBalancer::new(table, None, first_switch), hosts()))
-        };
-        let weighing = &settings.balancing.weighing;
-        let of = (self.fabric, self.flows);
-        anabranch_sim::simulate_in_parts(&make, weighing, of, settings, parts, self.progress)
-    }
-
-    /// Hosts give packets the entropy values of the rule that `rules` makes, and switches run their tables.
-    pub(crate) fn by_rule<R: EntropyRule + 'static>(
-        self,
-        mut rules: impl FnMut() -> Result<R, SimulationError>,
-    ) -> Result<Outcome, SimulationError> {
-        let (hosts, seed) = (self.fabric.hosts(), self.settings.seed);
-        self.by_tables(Some(&mut || Ok(Box::new(EntropyHosts::new(rules()?, hosts, seed)))))
+    /// Hosts give packets the entropy values of a rule that exists once, and switches run their tables.
+    pub(crate) fn by_one_rule<R: EntropyRule + 'static>(self, rule: R) -> Result<Outcome, SimulationError> {
+        let hosts = EntropyHosts::new(rule, self.fabric.hosts(), self.settings.seed);
+        with_table!(self, by_one_table, Some(Box::new(hosts)), None)
     }
 
     /// Switches run the tables of the settings; hosts run what `hosts` makes, if anything.
@@ -250,16 +212,12 @@ impl Task<'_> {
     /// # Errors
     /// Weights that the tables cannot hold.
     pub fn by_tables(self, hosts: Option<HostMaker<'_>>) -> Result<Outcome, SimulationError> {
-        self.by_weighed_tables(hosts, None)
+        with_table!(self, by_table, hosts)
     }
 
-    /// Runs as [`Self::by_tables`] does, with weights from `outside`, if there is one, instead of routing.
-    pub(crate) fn by_weighed_tables(
-        self,
-        hosts: Option<HostMaker<'_>>,
-        outside: Option<&Outside<'_>>,
-    ) -> Result<Outcome, SimulationError> {
-        with_table!(self, by_table, hosts, outside)
+    /// Switches run the tables of the settings with weights from `outside` instead of routing.
+    pub(crate) fn by_weighed_tables(self, outside: &Outside<'_>) -> Result<Outcome, SimulationError> {
+        with_table!(self, by_one_table, None, Some(outside))
     }
 
     /// Ports between switches that packets with each of `headers` take when the run begins, by the tables of the settings.
@@ -276,10 +234,10 @@ impl Task<'_> {
 
     fn walk_table<S: Planned>(
         self,
-        mut parameters: impl FnMut() -> Result<S::Parameters, SimulationError>,
+        parameters: S::Parameters,
         headers: &[Header],
     ) -> Result<Vec<Vec<u32>>, SimulationError> {
-        let table = self.table::<S>(parameters()?);
+        let table = self.table::<S>(parameters);
         anabranch_sim::walk(
             table,
             self.settings.balancing.weighing.clone(),
@@ -289,15 +247,29 @@ impl Task<'_> {
         )
     }
 
-    pub(crate) fn by_table<S: Planned>(
+    fn by_table<S: Planned>(
         self,
-        mut parameters: impl FnMut() -> Result<S::Parameters, SimulationError>,
-        hosts: Option<HostMaker<'_>>,
+        parameters: S::Parameters,
+        mut hosts: Option<HostMaker<'_>>,
+    ) -> Result<Outcome, SimulationError> {
+        let (settings, salts, first_switch) = (self.settings, self.salts(), self.fabric.hosts());
+        let tables = || {
+            let table = table_of::<S>(settings, &salts, parameters.clone());
+            Ok(WeighedBalancer::new(table, None, first_switch))
+        };
+        let Some(parts) = self.threads else { return self.run(tables, hosts) };
+        self.in_parts(parts, || Ok((tables()?, hosts.as_mut().map(|make| make()).transpose()?)))
+    }
+
+    /// Switches run tables and hosts a value, both of which exist once, with weights from `outside`, if there is one.
+    pub(crate) fn by_one_table<S: Planned>(
+        self,
+        parameters: S::Parameters,
+        hosts: Option<Box<dyn HostBalancer>>,
         outside: Option<&Outside<'_>>,
     ) -> Result<Outcome, SimulationError> {
-        let first_switch = self.fabric.hosts();
-        let tables = || Ok(WeighedBalancer::new(self.table::<S>(parameters()?), outside, first_switch));
-        self.run(tables, hosts)
+        let tables = WeighedBalancer::new(self.table::<S>(parameters), outside, self.fabric.hosts());
+        self.run_one(tables, hosts)
     }
 
     /// Switches raise packets to the levels of their links; hosts run what `hosts` makes, and what they leave to switches is
@@ -307,7 +279,8 @@ impl Task<'_> {
         estimator: Estimator,
         hosts: HostMaker<'_>,
     ) -> Result<Outcome, SimulationError> {
-        let switches = || Ok(Telemetry::new(self.table::<Uniform>(()), estimator, self.fabric));
+        let (settings, salts, fabric) = (self.settings, self.salts(), self.fabric);
+        let switches = || Ok(Telemetry::new(table_of::<Uniform>(settings, &salts, ()), estimator, fabric));
         self.run(switches, Some(hosts))
     }
 
@@ -329,19 +302,54 @@ impl Task<'_> {
     /// Those of the makers, and weights that the balancer cannot hold.
     pub fn run<B: SwitchBalancer>(
         self,
-        mut switches: impl FnMut() -> Result<B, SimulationError>,
-        hosts: Option<HostMaker<'_>>,
+        mut switches: impl FnMut() -> Result<B, SimulationError> + Send,
+        mut hosts: Option<HostMaker<'_>>,
     ) -> Result<Outcome, SimulationError> {
+        if let Some(parts) = self.threads {
+            return self.in_parts(parts, || {
+                let hosts = hosts.as_mut().map(|make| make()).transpose()?;
+                Ok((AnySwitches::new(switches()?), hosts))
+            });
+        }
         let Some(partition) = self.partition else {
             let hosts = hosts.map(|make| make()).transpose()?;
-            return self.run_values(switches()?, hosts);
+            return self.simulation_of(switches()?, hosts);
         };
         let switches = PartitionedSwitches::new(partition, self.fabric, switches)?;
         let hosts = hosts.map(|make| PartitionedHosts::new(partition, self.fabric, make)).transpose()?;
-        self.run_values(switches, hosts.map(|hosts| Box::new(hosts) as Box<dyn HostBalancer>))
+        self.simulation_of(switches, hosts.map(|hosts| Box::new(hosts) as Box<dyn HostBalancer>))
     }
 
-    fn run_values<B: SwitchBalancer>(
+    /// Each part of the fabric on a thread of its own, with the values that a call of `make` makes.
+    fn in_parts<B: SwitchBalancer>(
+        self,
+        parts: &Partition,
+        make: impl FnMut() -> Result<Balancers<B>, SimulationError> + Send,
+    ) -> Result<Outcome, SimulationError> {
+        let weighing = &self.settings.balancing.weighing;
+        let of = (self.fabric, self.flows);
+        anabranch_sim::simulate_in_parts(make, weighing, of, self.settings, parts, self.progress)
+    }
+
+    /// Runs the engine with values that exist once.
+    ///
+    /// # Errors
+    /// A fabric in parts, and weights that the balancer cannot hold.
+    pub(crate) fn run_one<B: SwitchBalancer>(
+        self,
+        switches: B,
+        hosts: Option<Box<dyn HostBalancer>>,
+    ) -> Result<Outcome, SimulationError> {
+        if self.partition.is_some() || self.threads.is_some() {
+            return Err(SimulationError::new(
+                "partition: this load balancer exists once",
+                "simulate it without a partition",
+            ));
+        }
+        self.simulation_of(switches, hosts)
+    }
+
+    fn simulation_of<B: SwitchBalancer>(
         self,
         balancer: B,
         host: Option<Box<dyn HostBalancer>>,

@@ -67,11 +67,11 @@ pub use outcome::{
     WorkRecord,
 };
 pub use packet::{Arrivals, Class, Kind, Packet, SackBlock, marks};
-pub use partition::{Partition, PartitionedHosts, PartitionedSwitches};
+pub use partition::{AnySwitches, Partition, PartitionedHosts, PartitionedSwitches};
 pub use progress::Progress;
 pub use replay::{Replay, ReplayRecord, ReplaySample};
 pub use settings::{Observe, Settings, Window};
-pub use simulation::{Simulation, salt, simulate_in_parts};
+pub use simulation::{Balancers, Simulation, salt, simulate_in_parts};
 pub use slab::PacketId;
 pub use threads::{lookahead_ps, one_thread};
 pub use transport::{Carrier, MessagePosition};

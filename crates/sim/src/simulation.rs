@@ -9,7 +9,7 @@ mod parts;
 mod replay;
 mod sums;
 
-pub use parts::simulate_in_parts;
+pub use parts::{Balancers, simulate_in_parts};
 
 use crate::control::{Control, Schedule};
 use crate::door::HostBalancer;

@@ -65,7 +65,7 @@ def test_a_job_has_the_same_results(tmp_path: Path, preset: str, transport: dict
     ("changes", "reason"),
     [
         ({"transport.persistent": True}, "connections of TCP that are kept"),
-        ({"routing.balance": "conga"}, "load balancers other than tables"),
+        ({"routing.balance": "omniscient"}, "load balancers that read other parts"),
         ({"fabric.leaves": 1, "traffic.pattern": "all-to-all"}, "a fabric with one leaf"),
         ({"fabric.link.delay": "1 ns"}, "packet-hops for each of two threads"),
     ],

@@ -35,7 +35,7 @@ impl LoadBalancer for Parameters {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let (fabric, seed) = (task.fabric, task.settings.seed);
-        task.run(|| Conga::new(*self, fabric, &task.salts(), seed), None)
+        let (fabric, salts, seed) = (task.fabric, task.salts(), task.settings.seed);
+        task.run(|| Conga::new(*self, fabric, &salts, seed), None)
     }
 }

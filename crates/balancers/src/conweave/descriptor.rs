@@ -34,8 +34,13 @@ impl LoadBalancer for Parameters {
         keys::visit(keys, self);
     }
 
+    /// Late packets of a connection are held or not by which one has its slot.
+    fn runs_in_parts(&self) -> bool {
+        false
+    }
+
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let (framing, seed) = (task.settings.framing, task.settings.seed);
-        task.run(|| ConWeave::new(*self, framing, task.fabric, &task.salts(), seed), None)
+        let (framing, salts, seed) = (task.settings.framing, task.salts(), task.settings.seed);
+        task.run(|| ConWeave::new(*self, framing, task.fabric, &salts, seed), None)
     }
 }

@@ -35,6 +35,11 @@ impl LoadBalancer for Parameters {
         true
     }
 
+    /// Receivers probe from when a flow begins.
+    fn runs_in_parts(&self) -> bool {
+        false
+    }
+
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         let (fabric, seed) = (task.fabric, task.settings.seed);
         let table = table(&task)?;

@@ -34,6 +34,11 @@ impl LoadBalancer for Parameters {
         keys::visit(keys, self);
     }
 
+    /// Answers go by a path that the name of the connection gives.
+    fn runs_in_parts(&self) -> bool {
+        false
+    }
+
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         task.run(|| Flowcut::new(*self, task.fabric, task.settings.seed), None)
     }

@@ -37,10 +37,10 @@ impl LoadBalancer for Parameters {
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
-        let (fabric, seed) = (task.fabric, task.settings.seed);
+        let (fabric, salts, seed) = (task.fabric, task.salts(), task.settings.seed);
         let made = || {
             let neighbours = Neighbours::new(fabric, self.period_ns);
-            Ok(Ars::new(self.local, neighbours, fabric, &task.salts(), seed))
+            Ok(Ars::new(self.local, neighbours, fabric, &salts, seed))
         };
         task.run(made, None)
     }

@@ -9,7 +9,7 @@ pub(crate) mod picker;
 use crate::choice::Table;
 use crate::tables::Planned;
 use crate::tables::weighed::Outside;
-use crate::task::{Task, once};
+use crate::task::Task;
 use crate::{HostRule, Picker, Settings, Weigher};
 use anabranch_fabric::Fabric;
 use anabranch_sim::{Outcome, Progress, SimulationError};
@@ -29,7 +29,7 @@ pub fn simulate_with<S: Planned>(
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    in_place_of_tables(fabric, &flows, settings, progress)?.by_table::<S>(once(parameters), None, None)
+    in_place_of_tables(fabric, &flows, settings, progress)?.by_one_table::<S>(parameters, None, None)
 }
 
 /// Simulates as [`crate::simulate`] does, with the weights of `weigher` in place of those of the settings,
@@ -57,7 +57,7 @@ pub fn simulate_weighed(
         return Err(SimulationError::new("epoch: 0", "give a time such as 100 us"));
     }
     let outside = Outside::new(weigher, progress);
-    let outcome = task.by_weighed_tables(None, Some(&outside));
+    let outcome = task.by_weighed_tables(&outside);
     outside.refused().map_or(outcome, Err)
 }
 
@@ -76,8 +76,8 @@ pub fn simulate_picked(
     let task = in_place_of_tables(fabric, &flows, settings, progress)?;
     let granularity = settings.balancing.granularity;
     let balancer = PickedBalancer::new(picker, granularity, fabric.hosts(), &task.salts(), settings.seed);
-    let mut hosts = once(balancer.edge());
-    task.run(once(balancer), Some(&mut hosts))
+    let hosts = balancer.edge();
+    task.run_one(balancer, Some(hosts))
 }
 
 /// Simulates as [`crate::simulate`] does, with `rule` giving packets their entropy at hosts, over the tables of the
@@ -92,7 +92,7 @@ pub fn simulate_by_hosts(
     settings: &Settings,
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
-    in_place_of_tables(fabric, &flows, settings, progress)?.by_rule(once(AskedHosts(rule)))
+    in_place_of_tables(fabric, &flows, settings, progress)?.by_one_rule(AskedHosts(rule))
 }
 
 /// Task of tables, in place of which schemes of the caller's own decide.

@@ -26,6 +26,11 @@ impl LoadBalancer for Saps {
         keys::visit(keys, self);
     }
 
+    /// Receivers draw a number when a flow begins.
+    fn runs_in_parts(&self) -> bool {
+        false
+    }
+
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         let hosts = || SapsHosts::new(self.clone(), task.fabric, task.settings.seed);
         task.by_tables(Some(&mut || Ok(Box::new(hosts()?))))

@@ -93,10 +93,6 @@ impl LoadBalancer for Spraying {
         keys::visit(keys, &mut self.parameters);
     }
 
-    fn runs_in_parts(&self) -> bool {
-        true
-    }
-
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         let plan = &self.parameters;
         match self.rule {

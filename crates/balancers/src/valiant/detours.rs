@@ -5,7 +5,7 @@ use crate::Granularity;
 use crate::switches::kept::Kept;
 use crate::switches::port_env::{leaf_of_switches, stream};
 use crate::tables::table::TableBalancer;
-use crate::task::Task;
+use crate::task::{Task, table_of};
 use crate::valiant::pick::{Detours, MINIMAL};
 use anabranch_fabric::{DetourGroups, Fabric, LinkState, NextHops};
 use anabranch_plan::selection_hash;
@@ -298,20 +298,21 @@ impl<R: DetourRule> SwitchBalancer for DetourBalancer<R> {
 
 impl Task<'_> {
     /// First routers pick paths by `rule`; switches run tables of equal weights.
-    pub(crate) fn by_detours<R: DetourRule>(
+    pub(crate) fn by_detours<R: DetourRule + Sync>(
         self,
         rule: R,
         name: &'static str,
     ) -> Result<Outcome, SimulationError> {
-        let (seed, granularity) = (self.settings.seed, self.settings.balancing.granularity);
+        let (fabric, settings, salts) = (self.fabric, self.settings, self.salts());
+        let (seed, granularity) = (settings.seed, settings.balancing.granularity);
         let make = || {
-            let routing = Routing::new(self.fabric, self.salts(), name)?;
+            let routing = Routing::new(fabric, salts.clone(), name)?;
             let router = |leaf| Router {
                 kept: Kept::new(granularity, routing.groups.len(), false),
                 stream: stream(seed, name, leaf),
             };
             let routers = (0..routing.hops.leaves.len() as u32).map(router).collect();
-            let tables = self.table::<Uniform>(());
+            let tables = table_of::<Uniform>(settings, &salts, ());
             Ok(DetourBalancer { rule, routing, routers, tables, granularity, detoured: 0 })
         };
         self.run(make, None)

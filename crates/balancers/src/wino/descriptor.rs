@@ -4,12 +4,12 @@ use super::keys;
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, Elsewhere, KernelProgram, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
 use crate::pair_plan::PairPlanner;
-use crate::task::{Task, once};
+use crate::task::Task;
 use crate::wino::host::WinoHosts;
 use crate::wino::parameters::Wino;
 use crate::wino::switch::WinoBalancer;
 use anabranch_form::AnyKeys;
-use anabranch_sim::{HostBalancer, Outcome, SimulationError};
+use anabranch_sim::{Outcome, SimulationError};
 
 /// Silence after which a flow's turn is forgotten.
 const IDLE_NS: u64 = 100_000_000;
@@ -59,7 +59,6 @@ impl LoadBalancer for Wino {
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         let balancer = WinoBalancer::new(self.clone(), task.fabric, task.settings)?;
         let host = WinoHosts::new(self.switches.clone(), balancer.counts(), task.fabric, task.settings.seed);
-        let mut hosts = once(Box::new(host) as Box<dyn HostBalancer>);
-        task.run(once(balancer), Some(&mut hosts))
+        task.run_one(balancer, Some(Box::new(host)))
     }
 }

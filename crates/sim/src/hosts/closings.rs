@@ -2,6 +2,8 @@
 //! have closed.
 
 use super::Hosts;
+use super::ends::tell_closed;
+use crate::network::{Address, Network};
 use crate::timers::Timer;
 use crate::{Kind, Packet};
 
@@ -26,19 +28,19 @@ impl Hosts<'_> {
     }
 
     /// Closes connections whose closing all parts have passed, and frees their names: those before `position`.
-    pub(crate) fn settle_closings(&mut self, position: u64) {
+    pub(crate) fn settle_closings(&mut self, position: u64, network: &mut Network) {
         let Some(remote) = &mut self.remote else { return };
         for name in remote.census.settle(position) {
             if let Some(remote) = &mut self.remote {
                 remote.names.free(name);
             }
-            self.close_receiver(name);
+            self.close_receiver(name, network);
         }
     }
 
     /// Closes the receiving half of a connection whose sender, in another part, has closed, with those of the other parts of
     /// its message.
-    fn close_receiver(&mut self, name: u32) {
+    fn close_receiver(&mut self, name: u32, network: &mut Network) {
         if !self.is_received_here(name) {
             return;
         }
@@ -55,6 +57,8 @@ impl Hosts<'_> {
             vec![name]
         };
         for name in names {
+            let Address { host, destination, .. } = self.connections.last_user(name).sending.address;
+            tell_closed(name, [host, destination], network);
             self.connections.close_slot(name);
             if let Some(remote) = &mut self.remote {
                 remote.closings.remove(&name);
@@ -74,7 +78,7 @@ impl Hosts<'_> {
 
     /// Whether what a receiving half does next may depend on whether its sender, in another part, has closed; closes it if it
     /// has.
-    pub(crate) fn depends_on_sender(&mut self, name: u32, next: &Next) -> bool {
+    pub(crate) fn depends_on_sender(&mut self, name: u32, next: &Next, network: &mut Network) -> bool {
         let Some(connection) = self.connections.peek(name) else { return false };
         let message = connection.message;
         // While part of its message is missing or waits, it is open whatever is acknowledged.
@@ -89,7 +93,7 @@ impl Hosts<'_> {
         }
         let Some(remote) = &self.remote else { return false };
         if remote.closings.get(&name).is_some_and(|&closing| closing < next.position) {
-            self.close_receiver(name);
+            self.close_receiver(name, network);
             return false;
         }
         let answered_ps =
@@ -99,30 +103,30 @@ impl Hosts<'_> {
 
     /// Whether the receiver of a packet may depend on its sender: see [`Self::depends_on_sender`].
     #[inline(always)]
-    pub(crate) fn packet_depends(&mut self, packet: &Packet, next: &Next) -> bool {
+    pub(crate) fn packet_depends(&mut self, packet: &Packet, next: &Next, network: &mut Network) -> bool {
         matches!(packet.kind, Kind::Data | Kind::Syn | Kind::Request)
-            && self.depends_on_sender(packet.connection, next)
+            && self.depends_on_sender(packet.connection, next, network)
     }
 
     /// Whether a timer that is due now may depend on a sender: see [`Self::depends_on_sender`].
-    pub(crate) fn timer_depends(&mut self, timer: Timer, next: &Next) -> bool {
+    pub(crate) fn timer_depends(&mut self, timer: Timer, next: &Next, network: &mut Network) -> bool {
         match timer {
             Timer::Receiver(_, name) => {
                 let is_due =
                     self.connections.peek(name).is_some_and(|one| one.receiving.wake_ps == next.now_ps);
-                is_due && self.depends_on_sender(name, next)
+                is_due && self.depends_on_sender(name, next, network)
             }
-            Timer::Pacer(host) => self.grant_depends(host, next),
+            Timer::Pacer(host) => self.grant_depends(host, next, network),
             _ => false,
         }
     }
 
     /// Whether it may depend on a sender whose turn it is to be granted credit by a host: those whose connection has closed
     /// are passed over.
-    fn grant_depends(&mut self, host: u32, next: &Next) -> bool {
+    fn grant_depends(&mut self, host: u32, next: &Next, network: &mut Network) -> bool {
         for turn in 0.. {
             let Some(name) = self.pacers[host as usize].coming(turn) else { break };
-            if self.depends_on_sender(name, next) {
+            if self.depends_on_sender(name, next, network) {
                 return true;
             }
             if self.connections.peek(name).is_some() {

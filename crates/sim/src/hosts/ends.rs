@@ -104,15 +104,24 @@ impl Hosts<'_> {
                 self.connections.close_slot(name);
             }
         }
-        network.with_host_balancer(|balancer, _| {
-            [host, destination].into_iter().for_each(|host| balancer.closed(host, name));
-        });
+        tell_closed(name, [host, destination], network);
     }
 }
 
-/// Tells the load balancer of both its hosts that a flow begins.
+/// Tells the load balancer of both its hosts, as far as they are in this part, that a flow begins.
 pub(super) fn announce(opened: &Opened, network: &mut Network) {
     network.with_host_balancer(|balancer, network| {
-        [opened.src, opened.dst].into_iter().for_each(|host| balancer.opened(host, opened, network));
+        for host in [opened.src, opened.dst] {
+            if network.has_node(host) {
+                balancer.opened(host, opened, network);
+            }
+        }
+    });
+}
+
+/// Tells the load balancer of both its hosts, as far as they are in this part, that a connection has closed.
+pub(super) fn tell_closed(name: u32, hosts: [u32; 2], network: &mut Network) {
+    network.with_host_balancer(|balancer, network| {
+        hosts.into_iter().filter(|&host| network.has_node(host)).for_each(|host| balancer.closed(host, name));
     });
 }

@@ -267,8 +267,8 @@ impl Hosts<'_> {
     }
 
     /// What is left of the connections when the run is over.
-    pub(crate) fn take_remote(&mut self) -> RemoteOutcome {
-        self.settle_closings(u64::MAX);
+    pub(crate) fn take_remote(&mut self, network: &mut Network) -> RemoteOutcome {
+        self.settle_closings(u64::MAX, network);
         let Some(remote) = self.remote.take() else { return RemoteOutcome::default() };
         RemoteOutcome { named: remote.named, ends: remote.ends, peak: remote.census.peak }
     }

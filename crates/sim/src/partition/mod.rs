@@ -3,9 +3,11 @@
 //! The outcome is that of one value wherever state belongs to a switch or a host, as the doors ask for. Builds with debug
 //! assertions also watch that a value touches the ports of its own part only.
 
+mod any_switches;
 mod hosts;
 mod switches;
 
+pub use any_switches::AnySwitches;
 pub use hosts::PartitionedHosts;
 pub use switches::PartitionedSwitches;
 

@@ -1,90 +1,12 @@
 //! Values of a switch balancer, one for each part of the fabric.
 
-use super::{Part, Partition, sums};
+use super::{AnySwitches, Part, Partition, sums};
 use crate::SimulationError;
 use crate::door::{Choice, GroupPlan, Junction, Route, SwitchBalancer};
 use crate::network::Network;
 use crate::slab::PacketId;
 use anabranch_fabric::{Fabric, LinkState};
 use anabranch_split::PlanError;
-
-/// [`SwitchBalancer`] behind a pointer.
-trait DynSwitchBalancer {
-    fn hashes_headers(&self) -> bool;
-    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError>;
-    fn retire(&mut self, group: u32);
-    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice;
-    fn route(&mut self, switch: u32, id: PacketId, network: &mut Network) -> Route;
-    fn towards(&mut self, switch: u32, leaf: u32, id: PacketId, network: &mut Network) -> u32;
-    fn begin(&mut self, switch: u32, network: &mut Network);
-    fn depart(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network);
-    fn deliver(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) -> bool;
-    fn probe(&mut self, switch: u32, from: u32, onward: Option<u32>, id: PacketId, network: &mut Network);
-    fn timer(&mut self, switch: u32, token: u32, network: &mut Network);
-    fn ports_changed(&mut self, switch: u32, ports: &[u32], network: &mut Network);
-    fn counts(&self) -> Vec<(&'static str, u64)>;
-    fn links_changed(&mut self, links: &LinkState, network: &mut Network);
-}
-
-impl<B: SwitchBalancer> DynSwitchBalancer for B {
-    fn hashes_headers(&self) -> bool {
-        SwitchBalancer::hashes_headers(self)
-    }
-
-    fn plan(&mut self, asked: &GroupPlan<'_>) -> Result<(), PlanError> {
-        SwitchBalancer::plan(self, asked)
-    }
-
-    fn retire(&mut self, group: u32) {
-        SwitchBalancer::retire(self, group);
-    }
-
-    fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
-        SwitchBalancer::choose(self, at, id, network)
-    }
-
-    fn route(&mut self, switch: u32, id: PacketId, network: &mut Network) -> Route {
-        if B::ROUTES { SwitchBalancer::route(self, switch, id, network) } else { Route::Tables }
-    }
-
-    fn towards(&mut self, switch: u32, leaf: u32, id: PacketId, network: &mut Network) -> u32 {
-        if B::DETOURS { SwitchBalancer::towards(self, switch, leaf, id, network) } else { leaf }
-    }
-
-    fn begin(&mut self, switch: u32, network: &mut Network) {
-        SwitchBalancer::begin(self, switch, network);
-    }
-
-    fn depart(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) {
-        if B::DEPARTS {
-            SwitchBalancer::depart(self, switch, port, id, network);
-        }
-    }
-
-    fn deliver(&mut self, switch: u32, port: u32, id: PacketId, network: &mut Network) -> bool {
-        !B::DELIVERS || SwitchBalancer::deliver(self, switch, port, id, network)
-    }
-
-    fn probe(&mut self, switch: u32, from: u32, onward: Option<u32>, id: PacketId, network: &mut Network) {
-        SwitchBalancer::probe(self, switch, from, onward, id, network);
-    }
-
-    fn timer(&mut self, switch: u32, token: u32, network: &mut Network) {
-        SwitchBalancer::timer(self, switch, token, network);
-    }
-
-    fn ports_changed(&mut self, switch: u32, ports: &[u32], network: &mut Network) {
-        SwitchBalancer::ports_changed(self, switch, ports, network);
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        SwitchBalancer::counts(self)
-    }
-
-    fn links_changed(&mut self, links: &LinkState, network: &mut Network) {
-        SwitchBalancer::links_changed(self, links, network);
-    }
-}
 
 /// Numbers of a part's groups: they count from zero in each part.
 #[derive(Default)]
@@ -105,7 +27,7 @@ impl Numbers {
 /// Values that together serve all switches.
 pub struct PartitionedSwitches<'a> {
     part_of: Vec<u32>,
-    parts: Vec<Part<Box<dyn DynSwitchBalancer + 'a>>>,
+    parts: Vec<Part<AnySwitches<'a>>>,
     numbers: Vec<Numbers>,
     /// Part of each group, and its number there. Nothing if it is retired.
     groups: Vec<Option<(usize, u32)>>,
@@ -122,13 +44,13 @@ impl<'a> PartitionedSwitches<'a> {
         mut make: impl FnMut() -> Result<B, SimulationError>,
     ) -> Result<Self, SimulationError> {
         let part_of = partition.part_of_switch.clone();
-        let mut make = || make().map(|balancer| Box::new(balancer) as Box<dyn DynSwitchBalancer>);
+        let mut make = || make().map(AnySwitches::new);
         let parts = Part::all(fabric, &part_of, fabric.hosts(), &mut make)?;
         let numbers = parts.iter().map(|_| Numbers::default()).collect();
         Ok(Self { part_of, parts, numbers, groups: Vec::new() })
     }
 
-    fn part(&mut self, switch: u32) -> &mut Part<Box<dyn DynSwitchBalancer + 'a>> {
+    fn part(&mut self, switch: u32) -> &mut Part<AnySwitches<'a>> {
         &mut self.parts[self.part_of[switch as usize] as usize]
     }
 

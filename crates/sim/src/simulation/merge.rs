@@ -43,7 +43,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
         self.end_records();
         let end_ps = self.network.now_ps;
         let sums = self.sums();
-        let RemoteOutcome { named, ends, peak: connections_peak } = self.hosts.take_remote();
+        let RemoteOutcome { named, ends, peak: connections_peak } = self.hosts.take_remote(&mut self.network);
         let works = self.hosts.work_records();
         let mut counts = self.forwarding.balancer.counts();
         self.network.with_host_balancer(|host, _| counts.extend(host.counts()));

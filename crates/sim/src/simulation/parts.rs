@@ -20,7 +20,7 @@ use crate::hosts::{Next, Step};
 use crate::meeting::{Meetings, Seat};
 use crate::network::{Letter, source};
 use crate::queue::NEVER_PS;
-use crate::sync::{Ordering, lock, scope};
+use crate::sync::{Mutex, Ordering, lock, scope};
 use crate::{Outcome, Partition, Progress, Settings, SimulationError};
 use anabranch_fabric::Fabric;
 use anabranch_plan::Weighing;
@@ -102,15 +102,15 @@ struct Bounds {
 }
 
 /// Load balancer of switches, and of hosts if there is one.
-type Balancers<B> = (B, Option<Box<dyn HostBalancer>>);
+pub type Balancers<B> = (B, Option<Box<dyn HostBalancer>>);
 
-/// Simulates `flows` over `fabric` in the parts of `partition`, each on a thread of its own, with load balancers that `make`
-/// makes for each. The outcome is that of [`Simulation::run`], to the bit; which runs have parts, [`crate::one_thread`] says.
+/// Simulates `flows` over `fabric` in the parts of `partition`, each on a thread of its own, with load balancers that a call of
+/// `make` makes for each. The outcome is that of [`Simulation::run`], to the bit; which runs have parts, [`crate::one_thread`] says.
 ///
 /// # Errors
 /// As [`Simulation::new`] and [`Simulation::run`].
 pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
-    make: &(dyn Fn() -> Result<Balancers<B>, SimulationError> + Sync),
+    make: impl FnMut() -> Result<Balancers<B>, SimulationError> + Send,
     weighing: &Weighing,
     (fabric, flows): (&Fabric, &dyn FlowSource),
     settings: &Settings<C>,
@@ -119,11 +119,11 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
 ) -> Result<Outcome, SimulationError> {
     let cut = Arc::new(Cut::of(fabric, partition.part_of_nodes(), (flows, settings)));
     let meetings = Meetings::new(cut.parts());
-    let sink = progress.take_sink();
+    let (sink, make) = (progress.take_sink(), Mutex::new(make));
     let records = SharedRecords::default();
     let run = |number: usize| {
         let mut seat = meetings.seat(number);
-        let (switches, hosts) = make()?;
+        let (switches, hosts) = lock(&make)()?;
         let mut simulation = Simulation::new(switches, hosts, weighing.clone(), fabric, flows, settings)?;
         simulation.join(&cut, number, &records);
         simulation.run_part(&mut seat, progress)?;
@@ -280,7 +280,7 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
                 part.ports_reported = progress.offer_ports(&records[..written], part.ports_reported);
             }
         }
-        self.hosts.settle_closings(view.first);
+        self.hosts.settle_closings(view.first, network);
         if let Some(crossing) = &mut network.crossing {
             crossing.letters = letters;
         }
@@ -379,10 +379,10 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
             if egress.to >= self.hosts_count || egress.next_arrival_ps() > next.now_ps {
                 return false;
             }
-            let packet = self.network.packets.get(egress.next_packet());
-            return self.hosts.packet_depends(packet, next);
+            let packet = *self.network.packets.get(egress.next_packet());
+            return self.hosts.packet_depends(&packet, next, &mut self.network);
         }
         let timer = if source == source::TIMERS { self.network.next_timer() } else { None };
-        timer.is_some_and(|timer| self.hosts.timer_depends(timer, next))
+        timer.is_some_and(|timer| self.hosts.timer_depends(timer, next, &mut self.network))
     }
 }

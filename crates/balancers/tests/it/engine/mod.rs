@@ -45,6 +45,7 @@ mod threads_of_classes;
 mod threads_of_entropies;
 mod threads_of_jobs;
 mod threads_of_queue_pairs;
+mod threads_of_schemes;
 mod threads_of_subflows;
 mod threads_of_uec;
 mod ties;

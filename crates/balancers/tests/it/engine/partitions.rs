@@ -34,7 +34,7 @@ pub(super) fn fat_tree() -> Fabric {
     FatTree { k: 4, host_link: link(), uplink: link(), ..FatTree::default() }.build().unwrap()
 }
 
-fn dragonfly() -> Fabric {
+pub(super) fn dragonfly() -> Fabric {
     let (host_link, local_link, global_link) = (link(), link(), link());
     Dragonfly { groups: 4, host_link, local_link, global_link, ..Dragonfly::default() }.build().unwrap()
 }
@@ -120,7 +120,7 @@ fn by_lot(fabric: &Fabric, seed: u64, parts: u64) -> Partition {
 }
 
 /// Switches by lot; the hosts of a leaf are in its part.
-fn racks_by_lot(fabric: &Fabric, seed: u64, parts: u64) -> Partition {
+pub(super) fn racks_by_lot(fabric: &Fabric, seed: u64, parts: u64) -> Partition {
     let (mut stream, hosts) = (Stream::new(seed, "racks"), fabric.hosts());
     let part_of: Vec<u32> = (0..switches(fabric)).map(|_| stream.below(parts) as u32).collect();
     let of_hosts = (0..hosts).map(|host| part_of[(fabric.leaf_of(host) - hosts) as usize]).collect();

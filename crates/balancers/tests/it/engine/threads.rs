@@ -289,8 +289,8 @@ fn what_takes_one_thread_says_so() {
         assert!(over(Transport::Roce(roce)).is_some_and(|what| what.contains(expected)), "{expected}");
     }
     let mut other = plain;
-    other.balancing = registry::all().find(|one| one.name == "conga").unwrap().balancing();
-    assert!(reason(&other, one()).is_some_and(|what| what.contains("tables")));
+    other.balancing = registry::all().find(|one| one.name == "omniscient").unwrap().balancing();
+    assert!(reason(&other, one()).is_some_and(|what| what.contains("read other parts")));
 }
 
 /// Who has asked for records of ports before a run gets those of the first interval that ends in all parts.

@@ -6,13 +6,14 @@ use super::threads::{bursts, by_lot, compare, outcome};
 use super::threads_of_classes::{classed, trimming};
 use super::threads_of_queue_pairs::{over, queue_pairs};
 use super::threads_of_uec::{controls, spraying};
-use anabranch_balancers::{Descriptor, Settings, Task, registry};
+use anabranch_balancers::{Decider, Descriptor, Settings, Task, registry};
 use anabranch_sim::transport::{Control, Tcp, Transport};
 use anabranch_sim::{Partition, Progress};
 
 /// Load balancers of hosts that are simulated in parts.
 fn of_hosts() -> impl Iterator<Item = &'static Descriptor> {
     registry::all()
+        .filter(|descriptor| descriptor.decider == Decider::Hosts)
         .filter(|descriptor| descriptor.balancing().scheme.get().is_some_and(|scheme| scheme.runs_in_parts()))
 }
 
