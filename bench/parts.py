@@ -21,9 +21,12 @@ WORK = {
     "16x16x16, 400 Gb/s, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us"),
     "16x16x16, 400 Gb/s, 2 ms": (16, 16, 16, "400 Gbps", "2 ms"),
     "the same over MPTCP, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "mptcp"),
+    "the same under CONGA, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "dctcp", "conga"),
+    "the same under TDLB, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "dctcp", "tdlb"),
+    "the same under Presto, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "dctcp", "presto"),
 }
-"""Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals, and the
-transport if it is not DCTCP."""
+"""Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals, and transport
+and load balancer if they are not DCTCP and ECMP."""
 
 
 RING = f"""\
@@ -69,7 +72,9 @@ rate = "400 Gbps"
 """
 
 
-def text(leaves: int, spines: int, hosts: int, rate: str, duration: str, transport: str = "dctcp") -> str:
+def text(
+    leaves: int, spines: int, hosts: int, rate: str, duration: str, transport: str = "dctcp", balance: str = "ecmp"
+) -> str:
     """Scenario file."""
     return f"""
 name = "parts"
@@ -85,6 +90,8 @@ load = 0.6
 duration = "{duration}"
 [transport]
 kind = "{transport}"
+[routing]
+balance = "{balance}"
 """
 
 

@@ -14,6 +14,9 @@ use std::collections::BinaryHeap;
 /// Part of a port's other end where that is the part of its node.
 const SAME: u32 = u32::MAX;
 
+/// Shortest message of a load balancer, in bytes: keys of probes take no less.
+const PROBE_BYTES_MIN: u16 = 64;
+
 /// Which part each node is in, and which links cross.
 #[derive(Debug)]
 pub(crate) struct Cut {
@@ -121,7 +124,8 @@ impl Cut {
     }
 }
 
-/// Shortest frame of a run: answers of RoCE and UEC are as long as their settings say.
+/// Shortest frame of a run: answers of RoCE and UEC are as long as their settings say, and load balancers' messages are not
+/// padded.
 fn shortest_bytes<C>(settings: &Settings<C>) -> u16 {
     let answer_bytes = |transport: &Transport| match transport {
         Transport::Roce(roce) => roce.answer_bytes,
@@ -129,7 +133,7 @@ fn shortest_bytes<C>(settings: &Settings<C>) -> u16 {
         _ => u16::MAX,
     };
     let answers = settings.transports.iter().map(answer_bytes);
-    answers.chain([settings.framing.frame_bytes_min]).min().unwrap_or(0)
+    answers.chain([settings.framing.frame_bytes_min, PROBE_BYTES_MIN]).min().unwrap_or(0)
 }
 
 /// Least delay of a path between two hosts, by its first and its last link.

@@ -16,8 +16,8 @@ pub(super) fn ends(capture: &CapturedPacket) -> (u32, u32) {
 /// Ports in use. Between two hosts they are assigned in order and used again after 16,384 connections.
 #[derive(Default)]
 pub(super) struct ConnectionPorts {
-    /// Port of each connection, by its two hosts and its name.
-    given: HashMap<(u32, u32, u32), u16>,
+    /// Port of each connection, by its two hosts and its name; load balancers' messages between them have none.
+    given: HashMap<(u32, u32, Option<u32>), u16>,
     /// Number of connections so far, by their two hosts.
     counts: HashMap<(u32, u32), u16>,
 }
@@ -27,7 +27,8 @@ impl ConnectionPorts {
     pub(super) fn of(&mut self, capture: &CapturedPacket) -> u16 {
         let (client, server) = ends(capture);
         let Self { given, counts } = self;
-        *given.entry((client, server, capture.packet.connection)).or_insert_with(|| {
+        let name = (!capture.packet.kind.is_probe()).then_some(capture.packet.connection);
+        *given.entry((client, server, name)).or_insert_with(|| {
             let count = counts.entry((client, server)).or_default();
             let port = FIRST + *count % COUNT;
             *count = (*count + 1) % COUNT;

@@ -2,7 +2,7 @@
 //! have closed.
 
 use super::Hosts;
-use super::ends::tell_closed;
+use super::ends::note_closed;
 use crate::network::{Address, Network};
 use crate::timers::Timer;
 use crate::{Kind, Packet};
@@ -58,7 +58,7 @@ impl Hosts<'_> {
         };
         for name in names {
             let Address { host, destination, .. } = self.connections.last_user(name).sending.address;
-            tell_closed(name, [host, destination], network);
+            note_closed(name, [host, destination], network);
             self.connections.close_slot(name);
             if let Some(remote) = &mut self.remote {
                 remote.closings.remove(&name);

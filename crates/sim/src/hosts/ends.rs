@@ -104,7 +104,7 @@ impl Hosts<'_> {
                 self.connections.close_slot(name);
             }
         }
-        tell_closed(name, [host, destination], network);
+        note_closed(name, [host, destination], network);
     }
 }
 
@@ -120,7 +120,7 @@ pub(super) fn announce(opened: &Opened, network: &mut Network) {
 }
 
 /// Tells the load balancer of both its hosts, as far as they are in this part, that a connection has closed.
-pub(super) fn tell_closed(name: u32, hosts: [u32; 2], network: &mut Network) {
+pub(super) fn note_closed(name: u32, hosts: [u32; 2], network: &mut Network) {
     network.with_host_balancer(|balancer, network| {
         hosts.into_iter().filter(|&host| network.has_node(host)).for_each(|host| balancer.closed(host, name));
     });

@@ -32,6 +32,8 @@ fn differing(fabric: &Fabric, cuts: &[Partition]) -> (Vec<&'static str>, BTreeMa
         let plain = settings_of(Table::Uniform, changes(fabric), 2);
         let mut settings = Settings { balancing: descriptor.balancing(), ..plain };
         settings.observe.events_max = 300;
+        settings.observe.capture_ports = (0..fabric.ports().len() as u32).collect();
+        settings.observe.capture_packets_max = 300;
         let Ok(whole) = simulated(fabric, &settings, None) else { continue };
         names.push(descriptor.name);
         for (number, cut) in cuts.iter().enumerate() {

@@ -86,6 +86,8 @@ fn a_connection_has_one_port() {
         // Persistent: the next flow goes on where the last ended.
         capture(7, 1000, 2, Kind::Data, 0, 2),
         capture(7, 0, 2, Kind::Ack, 2, 0),
+        // A message of a load balancer is of no connection, though its host has the number of one.
+        capture(7, 0, 0, Kind::HostProbe, 0, 2),
     ];
     let mut file = Vec::new();
     write_capture("memory", &mut file, &fabric, Framing::ETHERNET, &captures).unwrap();
@@ -103,6 +105,7 @@ fn a_connection_has_one_port() {
             [49152, server],
             [49152, server],
             [server, 49152],
+            [49154, server],
         ]
     );
 }
