@@ -25,8 +25,8 @@ WORK = {
     "the same under TDLB, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "dctcp", "tdlb"),
     "the same under Presto, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "dctcp", "presto"),
 }
-"""Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals, and transport
-and load balancer if they are not DCTCP and ECMP."""
+"""Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals, and
+transport and load balancer if they are not DCTCP and ECMP."""
 
 
 RING = f"""\

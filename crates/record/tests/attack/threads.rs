@@ -1,8 +1,8 @@
 //! One simulation on several threads: the outcome is that of one thread, to the bit, for any cut of the fabric.
 //!
-//! Everything that takes one thread is taken out of a scenario first: load balancers other than tables and entropies that hosts
-//! choose, datagrams, connections that are kept; of half of the scenarios graphs, and flows that wait for what is received
-//! elsewhere, so that hosts can be apart from their leaves. Fabric, changes, sizes, cards, tables and intervals stay.
+//! Everything that takes one thread is taken out of a scenario first: some load balancers, datagrams, connections that are kept;
+//! of half of the scenarios graphs, and flows that wait for what is received elsewhere, so that hosts can be apart from their
+//! leaves. Fabric, changes, sizes, cards, tables, captures, events and intervals stay.
 
 use crate::broken::{Broken, holds};
 use anabranch_balancers::{Settings, Task};

@@ -6,7 +6,7 @@ use super::setup::*;
 use super::threads::{bursts, by_lot, changes, compare, settings_of};
 use anabranch_balancers::{Descriptor, Settings, Table, Task, registry};
 use anabranch_fabric::Fabric;
-use anabranch_sim::{Outcome, Partition, Progress, SimulationError};
+use anabranch_sim::{Framing, Outcome, Partition, Progress, SimulationError};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -77,6 +77,20 @@ fn schemes_of_a_dragonfly_have_the_same_bits() {
     assert!(differing.is_empty(), "{differing:#?}");
     for name in ["valiant", "ugal-l", "spritz-scout", "spritz-spray"] {
         assert!(names.contains(&name), "{name} is not among {names:?}");
+    }
+}
+
+/// A probe may be shorter than the least frame that hosts send: no window is longer than it takes.
+#[test]
+fn probes_shorter_than_frames_come_in_time() {
+    let (fabric, tdlb) = (leaf_spine(), registry::all().find(|one| one.name == "tdlb").unwrap());
+    let plain = settings_of(Table::Uniform, Vec::new(), 2);
+    let framing = Framing { frame_bytes_min: 1500, ..plain.framing };
+    let settings = Settings { balancing: tdlb.balancing(), framing, ..plain };
+    let whole = simulated(&fabric, &settings, None).unwrap();
+    assert!(whole.counts.iter().any(|&(what, count)| what == "probes sent" && count > 100));
+    for cut in [Partition::by_leaves(&fabric, 2), racks_by_lot(&fabric, 1, 3)] {
+        compare(&whole, &simulated(&fabric, &settings, Some(&cut)).unwrap(), "short probes");
     }
 }
 
