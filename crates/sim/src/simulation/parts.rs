@@ -364,7 +364,13 @@ impl<B: SwitchBalancer> Simulation<'_, B> {
                 self.attend(if is_heard { source::TIMERS } else { source });
             }
         }
-        let passed = bounds.until.min(self.network.queue.first_key());
+        let mut passed = bounds.until.min(self.network.queue.first_key());
+        if self.hosts.hopes() + bounds.hopeful_others == 0
+            && let Some(crossing) = &self.network.crossing
+        {
+            // The run has ended with this event: what would be sent after it is not.
+            passed = passed.min(crossing.position);
+        }
         if let Some(part) = &mut self.part {
             part.passed = passed;
         }

@@ -123,3 +123,19 @@ fn pauses_that_may_wait_in_a_circle_take_one_thread() {
     let dying = Settings { changes: changes(&fabric), ..settings };
     assert!(reason(&dying).is_some_and(|what| what.contains("circle")));
 }
+
+/// A run ends with the last byte, whose acknowledgement is being sent then, and so is not captured.
+#[test]
+fn what_is_being_sent_at_the_end_is_not_captured() {
+    let fabric = classed(lossy);
+    // Each segment is acknowledged.
+    let settings = settings_of(Table::Uniform, Vec::new(), 6);
+    for bytes in [2895, 2 * 2895, 7 * 1448] {
+        let flows = [flow(1, 0, bytes, 0)];
+        let whole = outcome(&fabric, &flows, &settings, None);
+        for seed in 0..6 {
+            let parts = outcome(&fabric, &flows, &settings, Some(&by_lot(&fabric, seed, 3)));
+            compare(&whole, &parts, &format!("{bytes} bytes, cut {seed}"));
+        }
+    }
+}
