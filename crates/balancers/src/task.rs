@@ -253,7 +253,7 @@ impl Task<'_> {
         mut hosts: Option<HostMaker<'_>>,
     ) -> Result<Outcome, SimulationError> {
         let (settings, salts, first_switch) = (self.settings, self.salts(), self.fabric.hosts());
-        let tables = || {
+        let tables = move || {
             let table = table_of::<S>(settings, &salts, parameters.clone());
             Ok(WeighedBalancer::new(table, None, first_switch))
         };

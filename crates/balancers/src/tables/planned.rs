@@ -31,7 +31,7 @@ pub trait Planned: Pick<State: Default + Clone> {
     /// A plan as it is stored.
     type Stored: AsRef<Self::Plan>;
     /// Settings of the scheme, which the control half takes beside weights.
-    type Parameters: Clone + Sync;
+    type Parameters: Clone + Send + Sync;
 
     /// Weights to plan, one per member, one of them at least positive. A member of weight zero must not be picked: it is
     /// dead, or no way leads on from it. `old` is the plan it replaces. Called at the start, and whenever routing, a port
