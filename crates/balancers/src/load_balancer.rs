@@ -34,7 +34,7 @@ pub trait LoadBalancer: fmt::Debug + Send + Sync {
     /// give connections other names, and hear of a flow that begins elsewhere after it has begun: nothing that it decides may
     /// depend on either.
     fn runs_in_parts(&self) -> bool {
-        !matches!(self.reads_elsewhere(), Some(Elsewhere::Fabric(_)))
+        self.reads_elsewhere().is_none()
     }
 
     /// Whether packets follow the table of explicit paths of the settings, if there is one.

@@ -124,15 +124,11 @@ impl<'a> Task<'a> {
     #[must_use]
     pub fn one_thread(&self, parts: &Partition) -> Option<&'static str> {
         let scheme = self.settings.balancing.scheme.get();
-        let reads_rack =
-            scheme.is_some_and(|scheme| matches!(scheme.reads_elsewhere(), Some(Elsewhere::Rack(_))));
         let is_of_hosts = scheme.is_some_and(|scheme| scheme.descriptor().decider == Decider::Hosts);
         if scheme.is_some_and(|scheme| !scheme.runs_in_parts()) {
             Some(
                 "load balancers that read other parts, act at the receiver when a flow begins, or go by names of connections",
             )
-        } else if reads_rack && !parts.keeps_racks(self.fabric) {
-            Some("hosts of a leaf in several parts, whose load balancer shares what they learn")
         } else if is_of_hosts && self.keeps_queue_pairs() {
             Some("queue pairs that are kept, under a load balancer of hosts")
         } else if self.driver.is_some() || self.partition.is_some() {
@@ -313,11 +309,11 @@ impl Task<'_> {
         }
         let Some(partition) = self.partition else {
             let hosts = hosts.map(|make| make()).transpose()?;
-            return self.simulation_of(switches()?, hosts);
+            return self.run_values(switches()?, hosts);
         };
         let switches = PartitionedSwitches::new(partition, self.fabric, switches)?;
         let hosts = hosts.map(|make| PartitionedHosts::new(partition, self.fabric, make)).transpose()?;
-        self.simulation_of(switches, hosts.map(|hosts| Box::new(hosts) as Box<dyn HostBalancer>))
+        self.run_values(switches, hosts.map(|hosts| Box::new(hosts) as Box<dyn HostBalancer>))
     }
 
     /// Each part of the fabric on a thread of its own, with the values that a call of `make` makes.
@@ -346,10 +342,10 @@ impl Task<'_> {
                 "simulate it without a partition",
             ));
         }
-        self.simulation_of(switches, hosts)
+        self.run_values(switches, hosts)
     }
 
-    fn simulation_of<B: SwitchBalancer>(
+    fn run_values<B: SwitchBalancer>(
         self,
         balancer: B,
         host: Option<Box<dyn HostBalancer>>,

@@ -34,11 +34,6 @@ impl LoadBalancer for Parameters {
         keys::visit(keys, self);
     }
 
-    /// Receivers probe from when a flow begins.
-    fn runs_in_parts(&self) -> bool {
-        false
-    }
-
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         let hosts = || HermesHosts::new(self, task.fabric, task.settings.seed);
         task.by_tables(Some(&mut || Ok(Box::new(hosts()?))))
