@@ -22,7 +22,6 @@ WORK = {
     "16x16x16, 400 Gb/s, 2 ms": (16, 16, 16, "400 Gbps", "2 ms"),
     "the same over MPTCP, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "mptcp"),
     "the same under CONGA, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "dctcp", "conga"),
-    "the same under TDLB, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "dctcp", "tdlb"),
     "the same under Presto, 0.4 ms": (16, 16, 16, "400 Gbps", "400 us", "dctcp", "presto"),
 }
 """Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals, and

@@ -127,7 +127,7 @@ impl<'a> Task<'a> {
         let is_of_hosts = scheme.is_some_and(|scheme| scheme.descriptor().decider == Decider::Hosts);
         if scheme.is_some_and(|scheme| !scheme.runs_in_parts()) {
             Some(
-                "load balancers that read other parts, act at the receiver when a flow begins, or go by names of connections",
+                "load balancers that read other parts of the fabric, act at the receiver when a flow begins, or go by names of connections",
             )
         } else if is_of_hosts && self.keeps_queue_pairs() {
             Some("queue pairs that are kept, under a load balancer of hosts")

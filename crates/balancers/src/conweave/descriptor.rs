@@ -34,7 +34,7 @@ impl LoadBalancer for Parameters {
         keys::visit(keys, self);
     }
 
-    /// Late packets of a connection are held or not by which one has its slot.
+    /// Answers go by a path that the name of the connection gives.
     fn runs_in_parts(&self) -> bool {
         false
     }

@@ -14,7 +14,7 @@ pub(crate) fn visit(form: &mut impl Keys, parameters: &mut Parameters) {
     form.key("period", Nanoseconds, period_ns, "Time between two probes of a leaf.");
     refuse_zero(form, "period", *period_ns);
     let mut frame_bytes = (*probe_bytes).into();
-    form.key("probe", Bytes { least: 1, most: 1518 }, &mut frame_bytes, "Frame of a probe.");
+    form.key("probe", Bytes { least: 64, most: 1518 }, &mut frame_bytes, "Frame of a probe.");
     *probe_bytes = frame_bytes as u16;
     form.key(
         "tau",

@@ -40,6 +40,11 @@ impl LoadBalancer for Tdlb {
         probe_load::warning(self, fabric).into_iter().collect()
     }
 
+    /// Which flows share a cell of its array goes by names of connections.
+    fn runs_in_parts(&self) -> bool {
+        false
+    }
+
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         task.run(|| TdlbBalancer::new(task.fabric, *self, task.settings.seed), None)
     }

@@ -31,7 +31,8 @@ type Addressed<'a> = (&'a CapturedPacket, [u32; 2]);
 
 /// Writes the packets of each port into a file of its own in `folder`, which is created if necessary:
 /// `leaf0-spine1.pcapng`, or `leaf0-spine1-0.pcapng` and so on for parallel links. A connection has the same addresses
-/// and ports in all of them. Captures are given by time. Returns the files by number of the port; a port that sent nothing has none.
+/// and ports in all of them. Captures are given by time. Returns the files by number of the port; a port that sent nothing has
+/// none.
 ///
 /// # Errors
 /// Fails if a file cannot be written: that file does not exist then, and those before it are complete. Fails before
@@ -77,6 +78,7 @@ pub fn write_capture<W: Write>(
 }
 
 fn address(captures: &[CapturedPacket]) -> Vec<Addressed<'_>> {
+    debug_assert!(captures.is_sorted_by_key(|capture| capture.time_ps), "captures are given by time");
     let (mut ports, mut queue_pairs) = (ConnectionPorts::default(), QueuePairNumbers::default());
     let mut numbers = |capture: &CapturedPacket| {
         match (capture.header, capture.carrier) {

@@ -88,6 +88,7 @@ fn what_makes_no_sense_is_refused_by_its_key() {
     for (keys, key) in [
         ("balance = \"luopan\"\nscheme.expiry = \"0 s\"", "expiry"),
         ("balance = \"luopan\"\nscheme.samples = 0", "samples"),
+        ("balance = \"hula\"\nscheme.probe = \"63 B\"", "probe"),
         ("balance = \"tdlb\"\nscheme.period = \"0 s\"", "period"),
         ("balance = \"tdlb\"\nscheme.probe = \"63 B\"", "probe"),
         ("balance = \"tdlb\"\nscheme.window = \"1 us\"", "window"),

@@ -1,4 +1,4 @@
-//! What of an event hosts attend to when it is over: packets that will not arrive. And what recorders hear of hosts.
+//! After an event hosts attend to packets that will not arrive. Recorders of single packets hear of hosts here too.
 
 use super::Hosts;
 use crate::connections::Message;

@@ -44,7 +44,7 @@ pub(crate) struct Recorder {
     captures: Vec<CapturedPacket>,
     /// Connections whose sender is here, by name, if packets are captured.
     opened: FxHashMap<u32, Opened>,
-    /// Flows that connections carry, by name: each with the first byte that it has in their stream.
+    /// Names of connections, the first byte in their streams of what they carry, and its flow.
     carried: Vec<(u32, u64, u32)>,
     events_max: u64,
     room: [Room; EventKind::ALL.len()],

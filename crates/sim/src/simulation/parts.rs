@@ -105,7 +105,8 @@ struct Bounds {
 pub type Balancers<B> = (B, Option<Box<dyn HostBalancer>>);
 
 /// Simulates `flows` over `fabric` in the parts of `partition`, each on a thread of its own, with load balancers that a call of
-/// `make` makes for each. The outcome is that of [`Simulation::run`], to the bit; which runs have parts, [`crate::one_thread`] says.
+/// `make` makes for each. The outcome is that of [`Simulation::run`], to the bit; which runs have parts,
+/// [`crate::one_thread`] says.
 ///
 /// # Errors
 /// As [`Simulation::new`] and [`Simulation::run`].
