@@ -27,11 +27,6 @@ impl LoadBalancer for Parameters {
         keys::visit(keys, self);
     }
 
-    /// Few runs differ in parts, by a flow or two: why is not known.
-    fn runs_in_parts(&self) -> bool {
-        false
-    }
-
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {
         let (fabric, seed) = (task.fabric, task.settings.seed);
         task.by_tables(Some(&mut || Ok(Box::new(MrcHosts::new(self, fabric, seed)))))

@@ -4,7 +4,7 @@ use crate::Granularity;
 use crate::switches::kept::Kept;
 use crate::tables::Planned;
 use crate::tables::plans::Plans;
-use anabranch_sim::{Choice, GroupPlan, Junction, Network, Packet, PacketId, SwitchBalancer};
+use anabranch_sim::{Choice, GroupPlan, Junction, Kind, Network, Packet, PacketId, SwitchBalancer};
 use anabranch_split::{Env, PlanError, capability, picks};
 use anabranch_traffic::random::Stream;
 use rand_pcg::Pcg32;
@@ -127,13 +127,16 @@ impl<S: Planned> SwitchBalancer for TableBalancer<S> {
     #[inline(always)]
     fn choose(&mut self, at: &Junction<'_>, id: PacketId, network: &mut Network) -> Choice {
         let Switch { salt, stream } = &mut self.switches[at.switch as usize];
-        let Packet { entropy, connection, frame_bytes, seq, .. } = *network.packet(id);
+        let Packet { entropy, kind, connection, frame_bytes, seq, .. } = *network.packet(id);
+        // Messages of hosts carry a host's number, and are no packets of the connection of that name: their names count
+        // down from the last, which connections have when 16 million are open at once.
+        let name = if kind == Kind::HostProbe { !connection } else { connection };
         let hash = match self.granularity {
             Granularity::Packet if S::HASHES => stream.next_u32(),
             _ => network.selection_hash(at.switch, entropy, *salt),
         };
         let mut asked = picks::Packet {
-            flow: u64::from(connection) << 32 | u64::from(hash),
+            flow: u64::from(name) << 32 | u64::from(hash),
             bytes: u32::from(frame_bytes),
             destination: at.leaf,
             ..picks::Packet::default()
