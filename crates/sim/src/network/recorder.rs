@@ -266,3 +266,44 @@ impl Flows {
         carried.get(next.saturating_sub(1)).map(|&(_, flow)| flow)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorder() -> Recorder {
+        let observe = Observe { capture_ports: vec![0], capture_packets_max: 9, ..Observe::default() };
+        Recorder::of(&observe, 1).unwrap_or_else(|| unreachable!("a port is captured"))
+    }
+
+    /// A packet is of the flow of its first byte, an answer of that of the byte before the one it expects; a message on a queue
+    /// pair goes on where those before it ended.
+    #[test]
+    fn packets_are_of_the_flows_that_their_connections_carry() {
+        let (mut sender, mut elsewhere) = (recorder(), recorder());
+        let (messages_before, packets_before, message_bytes, packet_bytes) = (0, 0, 2000, 1000);
+        let position =
+            MessagePosition { queue_pair: 7, messages_before, packets_before, message_bytes, packet_bytes };
+        sender.opened(7, 3, [0, 1], Carrier::Uec(position));
+        sender.carries(7, 2000, 4);
+        sender.opened(8, 5, [0, 1], Carrier::Uec(MessagePosition { queue_pair: 8, ..position }));
+        sender.continues(8, 7, 2, 6);
+        let packets = [
+            (7, 1999, Kind::Data),
+            (7, 2000, Kind::Data),
+            (7, 2000, Kind::Ack),
+            (7, 2001, Kind::Ack),
+            (8, 0, Kind::Data),
+        ];
+        for (time_ps, (connection, seq, kind)) in (0..).zip(packets) {
+            let destination = u32::from(!kind.is_answer());
+            let packet = Packet { connection, seq, kind, destination, ..Packet::default() };
+            elsewhere.capture(0, time_ps, &packet, None);
+        }
+        let (captures, _) = records(vec![sender, elsewhere]);
+        let told: Vec<(u32, u32)> = captures.iter().map(|capture| (capture.src, capture.flow)).collect();
+        assert_eq!(told, [(0, 3), (0, 4), (1, 3), (1, 4), (0, 5)]);
+        let Carrier::Uec(last) = captures[4].carrier else { unreachable!("UEC") };
+        assert_eq!((last.queue_pair, last.messages_before, last.packets_before), (7, 2, 6));
+    }
+}
