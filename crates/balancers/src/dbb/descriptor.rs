@@ -3,6 +3,7 @@
 use super::keys;
 use crate::dbb::cycles::Controller;
 use crate::dbb::parameters::Dbb;
+use crate::dbb::pick::Counter;
 use crate::dbb::switch::DbbBalancer;
 use crate::descriptor::{Build, Decider, DefaultWeights, Descriptor, KernelProgram, Runs};
 use crate::load_balancer::{LoadBalancer, Scheme};
@@ -71,6 +72,11 @@ impl LoadBalancer for Dbb {
 
     fn pair_planner(&self) -> Option<&dyn PairPlanner> {
         Some(self)
+    }
+
+    /// Which counters of silent flows are forgotten first goes by names of connections.
+    fn runs_in_parts(&self) -> bool {
+        self.switches.counter != Counter::Independent
     }
 
     fn simulate(&self, task: Task<'_>) -> Result<Outcome, SimulationError> {

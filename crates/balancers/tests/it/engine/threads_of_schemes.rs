@@ -4,6 +4,8 @@
 use super::partitions::{dragonfly, fat_tree, leaf_spine, racks_by_lot};
 use super::setup::*;
 use super::threads::{bursts, by_lot, changes, compare, settings_of};
+use anabranch_balancers::dbb::parameters::Dbb;
+use anabranch_balancers::dbb::pick::Counter;
 use anabranch_balancers::mrc::pick as mrc;
 use anabranch_balancers::{Balancing, Descriptor, Granularity, Scheme, Settings, Table, Task, registry};
 use anabranch_fabric::Fabric;
@@ -119,13 +121,13 @@ fn flowlets_of_hosts_messages_have_the_same_bits() {
 fn schemes_that_take_one_thread_say_so() {
     let (fabric, flows, progress) = (leaf_spine(), vec![flow(0, 11, 1000, 0)], Progress::default());
     let cut = Partition::by_leaves(&fabric, 2);
-    let refused = |descriptor: &&Descriptor| {
-        let settings =
-            Settings { balancing: descriptor.balancing(), ..settings_of(Table::Uniform, Vec::new(), 2) };
+    let refuses = |balancing: Balancing| {
+        let settings = Settings { balancing, ..settings_of(Table::Uniform, Vec::new(), 2) };
         let task = Task::new(&fabric, &flows, &settings, &progress).unwrap();
         task.one_thread(&cut).is_some_and(|reason| reason.contains("load balancers that read other parts"))
     };
-    let names: Vec<&str> = registry::all().filter(refused).map(|descriptor| descriptor.name).collect();
+    let refused = registry::all().filter(|descriptor| refuses(descriptor.balancing()));
+    let names: Vec<&str> = refused.map(|descriptor| descriptor.name).collect();
     let expected = [
         "ideal",
         "saps",
@@ -139,4 +141,7 @@ fn schemes_that_take_one_thread_say_so() {
         "explicit",
     ];
     assert_eq!(names, expected);
+    let mut dbb = Dbb::default();
+    dbb.switches.counter = Counter::Independent;
+    assert!(refuses(Balancing { scheme: Scheme::new(dbb), ..Balancing::ECMP }));
 }
