@@ -5,7 +5,7 @@ use crate::timers::CONNECTIONS_MAX;
 use crate::transport::{Completion, Transport};
 use crate::{Partition, Settings, pausing, waits};
 use anabranch_fabric::{Fabric, Marking, What};
-use anabranch_traffic::FlowSource;
+use anabranch_traffic::{Flow, FlowSource, Start};
 
 /// Flows of which each part holds all records, at most: 0.7 GB a part.
 const FLOWS_MAX: u64 = 1 << 22;
@@ -30,6 +30,8 @@ pub fn one_thread<C>(
     partition: &Partition,
 ) -> Option<&'static str> {
     let outline = flows.outline();
+    let is_apart = outline.in_order && settings.works.is_empty();
+    let begins_later = |flow: Flow| !matches!(flow.start, Start::At(_));
     let losing = settings.changes.iter().any(|change| matches!(change.what, What::PortLoss(..)));
     // Ports with classes draw their marks apart.
     let ramps = || {
@@ -40,6 +42,8 @@ pub fn one_thread<C>(
         Some("pauses that may wait for each other in a circle")
     } else if let Some(reason) = settings.transports.iter().find_map(of_transport) {
         Some(reason)
+    } else if settings.transports.iter().any(is_late) && !is_apart && flows.pass().any(begins_later) {
+        Some("flows that finish when they are acknowledged, where flows wait for others")
     } else if settings.replay.is_some() {
         Some("messages that are replayed")
     } else if !settings.switch_hashes.is_empty() {
@@ -50,11 +54,16 @@ pub fn one_thread<C>(
         Some("more than 4,194,304 flows")
     } else if lookahead_ps(fabric, flows, settings, partition) == 0 {
         Some("links without delay")
-    } else if outline.in_order && settings.works.is_empty() {
+    } else if is_apart {
         None
     } else {
         waits::one_thread(fabric, flows, settings, &partition.part_of_nodes())
     }
+}
+
+/// Whether flows finish at their senders.
+fn is_late(transport: &Transport) -> bool {
+    transport.protocol().completion() == Completion::Acknowledged
 }
 
 /// Reason why a transport takes one thread, if it does.
@@ -72,8 +81,10 @@ fn of_transport(transport: &Transport) -> Option<&'static str> {
     }
     if transport.needs_receives() {
         Some("messages that need a receive")
-    } else if transport.protocol().completion() != Completion::Delivered {
-        Some("flows that finish when they are acknowledged")
+    } else if is_late(transport)
+        && transport.queue_pairs().is_some_and(|pairs| pairs.count > 1 || pairs.persistent)
+    {
+        Some("flows that finish when they are acknowledged, over several queue pairs or kept ones")
     } else {
         None
     }

@@ -1,6 +1,7 @@
 //! One simulation on several threads: the outcome is that of one thread, to the bit, for any cut of the fabric.
 //!
 //! Everything that takes one thread is taken out of a scenario first: some load balancers, datagrams, connections that are kept;
+//! flows that finish when they are acknowledged, where others wait;
 //! of half of the scenarios graphs, and flows that wait for what is received elsewhere, so that hosts can be apart from their
 //! leaves. Fabric, changes, sizes, cards, tables, captures, events and intervals stay.
 
@@ -10,7 +11,6 @@ use anabranch_fabric::Fabric;
 use anabranch_record::write_capture;
 use anabranch_scenario::Resolved;
 use anabranch_sim::transport::roce::{Roce, Semantics};
-use anabranch_sim::transport::uec::Uec;
 use anabranch_sim::transport::{Completion, Control, Tcp, Transport};
 use anabranch_sim::{Framing, Outcome, Partition, Progress};
 use anabranch_traffic::random::Stream;
@@ -39,17 +39,24 @@ fn plain(settings: &Settings) -> Settings {
 /// RoCE with writes, UEC or MPTCP, or else TCP.
 fn plain_transport(transport: &Transport) -> Transport {
     match transport {
-        Transport::Roce(roce) => Transport::Roce(Roce {
-            semantics: Semantics::Write,
-            completion: Completion::Delivered,
-            ..roce.clone()
-        }),
-        Transport::Uec(uec) => Transport::Uec(Uec { completion: Completion::Delivered, ..uec.clone() }),
-        Transport::Mptcp(_) => transport.clone(),
+        Transport::Roce(roce) => Transport::Roce(Roce { semantics: Semantics::Write, ..roce.clone() }),
+        Transport::Uec(_) | Transport::Mptcp(_) => transport.clone(),
         _ => {
             let tcp = transport.tcp().cloned().unwrap_or_else(|| Tcp::plain(Control::Dctcp { gain: 0.0625 }));
             Transport::Tcp(Tcp { persistent: false, ..tcp })
         }
+    }
+}
+
+/// Has flows finish when they are delivered, unless each has a queue pair of its own and `none_waits` for others.
+fn finish(transport: &mut Transport, none_waits: bool) {
+    let (completion, pairs) = match transport {
+        Transport::Roce(roce) => (&mut roce.completion, &roce.queue_pairs),
+        Transport::Uec(uec) => (&mut uec.completion, &uec.queue_pairs),
+        _ => return,
+    };
+    if !none_waits || pairs.count > 1 || pairs.persistent {
+        *completion = Completion::Delivered;
     }
 }
 
@@ -89,6 +96,9 @@ pub(crate) fn check(resolved: &Resolved, flows: &[Flow], progress: &Progress) ->
         settings.works.clear();
         flows = at_times(&flows);
     }
+    let begins_later = |flow: &Flow| !matches!(flow.start, Start::At(_));
+    let none_waits = settings.works.is_empty() && !flows.iter().any(begins_later);
+    settings.transports.iter_mut().for_each(|transport| finish(transport, none_waits));
     let is_tcp = |transport: &Transport| matches!(transport, Transport::Tcp(_) | Transport::Mptcp(_));
     if settings.transports.iter().any(is_tcp) {
         settings.works.iter_mut().for_each(|work| work.ordered = false);

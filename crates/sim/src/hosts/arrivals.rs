@@ -107,6 +107,10 @@ impl Hosts<'_> {
         } else if delivered >= connection.message.end && !connection.message.delivered {
             match self.transports[usize::from(connection.transport)].protocol().completion() {
                 Completion::Delivered => self.deliver_last(name, network),
+                Completion::Acknowledged if self.remote.is_some() => {
+                    connection.message.delivered = true;
+                    self.note_arrived(name, network.now_ps);
+                }
                 Completion::Acknowledged => {}
             }
         }

@@ -84,13 +84,20 @@ impl Hosts<'_> {
         (transport, is_delivered): (u8, bool),
         network: &mut Network,
     ) {
-        if !is_delivered {
-            match self.transports[usize::from(transport)].protocol().completion() {
-                Completion::Delivered => return,
-                Completion::Acknowledged => self.deliver_last(name, network),
-            }
+        match self.transports[usize::from(transport)].protocol().completion() {
+            Completion::Delivered if is_delivered => {}
+            Completion::Delivered => return,
+            Completion::Acknowledged if self.has_finished(name, is_delivered) => {}
+            Completion::Acknowledged => self.deliver_last(name, network),
         }
         self.end(name, network);
+    }
+
+    /// Whether a flow that finishes when it is acknowledged has done so. In parts of a fabric what is delivered has a mark of
+    /// its own, for a receiver waits for its sender then.
+    fn has_finished(&self, name: u32, is_delivered: bool) -> bool {
+        is_delivered
+            && (self.remote.is_none() || self.connections.peek(name).is_none_or(|one| one.message.ended))
     }
 
     /// Closes a connection, and tells the load balancer of both its hosts.

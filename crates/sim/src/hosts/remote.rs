@@ -112,7 +112,9 @@ impl Hosts<'_> {
         let Some(remote) = &mut self.remote else { return starts };
         remote.last_start_ps = starts.iter().map(|&(at_ps, _)| at_ps).max().unwrap_or(0);
         let flows = &self.flows;
-        self.hopeful += starts.iter().filter(|&&(_, flow)| remote.has(flows.flow(flow).dst)).count() as u64;
+        let finishes_here =
+            |flow: &Flow| remote.has(self.transports[usize::from(flow.transport)].finishes_at(flow));
+        self.hopeful += starts.iter().filter(|&&(_, flow)| finishes_here(flows.flow(flow))).count() as u64;
         if !self.in_order {
             // Whether each flow begins at all: those of graphs that do not, and what waits for them, never do.
             let mut begins: Vec<bool> = Vec::new();

@@ -98,9 +98,11 @@ pub(super) fn merge<C>(
     counts.extend(sums.counts());
     let mut flows = Vec::with_capacity(one.flows.len());
     for (index, flow) in source.pass().enumerate() {
-        let [src, dst] = [flow.src, flow.dst].map(|host| &parts[cut.part_of(host) as usize].flows[index]);
+        let finishes_at = settings.transports[usize::from(flow.transport)].finishes_at(&flow);
+        let at = |host| &parts[cut.part_of(host) as usize].flows[index];
+        let [src, dst] = [flow.src, flow.dst].map(at);
         flows.push(FlowRecord {
-            fct_ps: dst.fct_ps,
+            fct_ps: at(finishes_at).fct_ps,
             delivered_bytes: dst.delivered_bytes,
             delivered_packets: dst.delivered_packets,
             received_bytes: dst.received_bytes,

@@ -57,6 +57,7 @@ pub use service::{ROCE_PORT, SERVER_PORT, UEC_PORT};
 pub use tcp::{Control, Reorder, Tcp};
 
 use crate::Framing;
+use anabranch_traffic::Flow;
 
 /// A transport that flows can name.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,6 +149,14 @@ impl Transport {
     /// Whether two hosts keep their connections from flow to flow.
     pub(crate) fn keeps_connections(&self) -> bool {
         self.protocol().is_persistent() || self.queue_pairs().is_some_and(|pairs| pairs.persistent)
+    }
+
+    /// Host at which a flow finishes.
+    pub(crate) fn finishes_at(&self, flow: &Flow) -> u32 {
+        match self.protocol().completion() {
+            Completion::Delivered => flow.dst,
+            Completion::Acknowledged => flow.src,
+        }
     }
 
     /// Largest payload of a segment or datagram.

@@ -6,7 +6,7 @@ use anabranch_balancers::{Settings, Table, Task, registry};
 use anabranch_fabric::topology::{LeafSpine, LinkSettings};
 use anabranch_fabric::{Change, Fabric, Rate, What};
 use anabranch_sim::transport::roce::{Completion, Roce, Semantics};
-use anabranch_sim::transport::{Control, Tcp, Transport};
+use anabranch_sim::transport::{Control, QueuePairs, Tcp, Transport};
 use anabranch_sim::{CapturedPacket, Carrier, Kind, Nic, Observe, Outcome, Partition, Progress, Totals};
 use anabranch_traffic::random::Stream;
 use anabranch_traffic::{Flow, Start};
@@ -281,14 +281,19 @@ fn what_takes_one_thread_says_so() {
     assert!(over(udp(10_000_000_000)).is_some_and(|what| what.contains("other than TCP")));
     let roce = Roce::plain();
     assert_eq!(over(Transport::Roce(roce.clone())), None);
+    let late = Roce { completion: Completion::Acknowledged, ..roce };
+    assert_eq!(over(Transport::Roce(late.clone())), None);
     let others = [
-        (Roce { semantics: Semantics::SEND, ..roce.clone() }, "need a receive"),
-        (Roce { completion: Completion::Acknowledged, ..roce }, "when they are acknowledged"),
+        (Roce { semantics: Semantics::SEND, ..roce }, "need a receive"),
+        (Roce { queue_pairs: QueuePairs { count: 2, ..QueuePairs::ONE }, ..late }, "over several"),
     ];
     for (roce, expected) in others {
         assert!(over(Transport::Roce(roce)).is_some_and(|what| what.contains(expected)), "{expected}");
     }
-    let mut other = plain;
+    let mut other = Settings { transports: vec![Transport::Roce(late)], ..plain.clone() };
+    let relayed = vec![flow(0, last, 1000, 0), after(last, Start::After { flow: 0, delay_ps: 0 })];
+    assert!(reason(&other, relayed).is_some_and(|what| what.contains("wait for others")));
+    other = plain;
     other.balancing = registry::all().find(|one| one.name == "omniscient").unwrap().balancing();
     assert!(reason(&other, one()).is_some_and(|what| what.contains("read other parts")));
 }

@@ -5,13 +5,14 @@ use super::partitions::leaf_spine;
 use super::setup::*;
 use super::threads::{bursts, by_lot, changes, compare, long_links, outcome, settings_of, short};
 use super::threads_of_classes::{classed, lossless, trimming};
-use super::threads_of_jobs::{relay, ring};
+use super::threads_of_jobs::{GO_BACK_N, SELECTIVE, relay, ring, roce};
 use anabranch_balancers::{Settings, Table};
 use anabranch_fabric::topology::{Clos, LinkSettings};
 use anabranch_fabric::{Buffer, Fabric, Rate, SharedBuffer, SwitchSettings, What};
 use anabranch_sim::transport::control::Law;
+use anabranch_sim::transport::roce::Roce;
 use anabranch_sim::transport::uec::{Credits, Uec};
-use anabranch_sim::transport::{QueuePairs, Transport};
+use anabranch_sim::transport::{Completion, QueuePairs, Transport};
 use anabranch_sim::{Nic, Observe, Outcome, Partition, PortRecord, Queueing};
 use anabranch_traffic::Flow;
 
@@ -71,6 +72,28 @@ fn flows_over_any_ports_have_the_same_bits() {
             let sum = |count: fn(&PortRecord) -> u64| whole.ports.iter().map(count).sum::<u64>();
             assert!(whole.totals.lost_packets > 10 && whole.totals.flows_finished > 80, "{what}");
             assert_eq!(sum(|port| port.trimmed_packets) > 100, number == 0, "{what}");
+        }
+    }
+}
+
+/// Flows that finish at their senders, in another part than their last bytes arrive: acknowledgements are lost too, and come
+/// when the receiver's part hopes for nothing any more.
+#[test]
+fn flows_that_finish_when_they_are_acknowledged_have_the_same_bits() {
+    let completion = Completion::Acknowledged;
+    let uec = controls().map(|uec| Transport::Uec(Uec { completion, ..uec }));
+    let roce = [GO_BACK_N, SELECTIVE].map(|recovery| match roce(recovery, false) {
+        Transport::Roce(roce) => Transport::Roce(Roce { completion, ..roce }),
+        other => other,
+    });
+    for (seed, transport) in (0..).zip(uec.into_iter().chain(roce)) {
+        for fabric in [classed(trimming), long_links()] {
+            let settings = spraying(&fabric, transport.clone(), seed);
+            let whole =
+                same_for_cuts(&fabric, &bursts(&fabric)[..64], &settings, &format!("transport {seed}"));
+            let end_ps = whole.flows.iter().map(|record| record.start_ps.saturating_add(record.fct_ps)).max();
+            let is_done = whole.totals.flows_finished == 64;
+            assert_eq!(end_ps == Some(whole.totals.end_ps), is_done, "the last event finishes a flow");
         }
     }
 }
