@@ -26,8 +26,22 @@ WORK = {
 }
 """Leaf-spine fabrics under web search at a load of 0.6: leaves, spines, hosts per leaf, rate, time of arrivals, and
 transport and load balancer if they are not DCTCP and ECMP."""
-
-
+PODS = """\
+name = "pods"
+[fabric]
+kind = "fat-tree"
+k = 12
+hosts_per_leaf = 24
+[fabric.link]
+rate = "100 Gbps"
+[[traffic]]
+sizes = "web-search"
+load = 0.6
+duration = "2 ms"
+[stop]
+at = "2 ms"
+"""
+"""A fabric of pods, each of which is whole in one part: few links cross."""
 RING = f"""\
 kind = "ring-all-reduce"
 workers = {[8 * leaf + host for host in range(8) for leaf in range(16)]}
@@ -117,7 +131,8 @@ def main() -> None:
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     print(f"| work | packet-hops | 1 thread, s | {threads} threads, s | ratio | same rows |")
     print("|---|---|---|---|---|---|")
-    files = {name: text(*work) for name, work in WORK.items()} | {name: job(*keys) for name, keys in JOBS.items()}
+    files = {name: text(*work) for name, work in WORK.items()} | {"12-pod fat-tree, 1,728 hosts, 100 Gb/s, 2 ms": PODS}
+    files |= {name: job(*keys) for name, keys in JOBS.items()}
     for name, file in files.items():
         scenario = Scenario(file, "parts.toml")
         one_s = several_s = float("inf")
