@@ -47,7 +47,7 @@ const GIVEN_UP_PERMILLE_MAX: u64 = 5;
 const CALM_MIN: u64 = 200;
 
 /// Least number of scenarios that are simulated on several threads too.
-const ON_THREADS_MIN: u64 = 200;
+const ON_THREADS_MIN: u64 = 1000;
 
 /// Least number of scenarios of which messages are replayed.
 const REPLAYED_MIN: u64 = 20;

@@ -17,7 +17,7 @@ use anabranch_traffic::random::Stream;
 use anabranch_traffic::{Flow, Start};
 
 /// One scenario of so many is simulated in parts too.
-const SHARE: u64 = 20;
+const SHARE: u64 = 6;
 
 /// Time between the starts of flows that waited for others.
 const APART_PS: u64 = 1_000_000;

@@ -44,12 +44,12 @@ fn what_is_not_written_is_the_default() {
     assert_eq!(read.unwrap(), Scheme::new(written));
     let read = scheme(
         "hula",
-        "gap = \"50 us\"\nperiod = \"40 us\"\nprobe = \"38 B\"\ntau = \"80 us\"\nkeep = \"1 ms\"",
+        "gap = \"50 us\"\nperiod = \"40 us\"\nprobe = \"84 B\"\ntau = \"80 us\"\nkeep = \"1 ms\"",
     );
     let written = hula::Parameters {
         gap_ns: 50_000,
         period_ns: 40_000,
-        probe_bytes: 38,
+        probe_bytes: 84,
         tau_ns: 80_000,
         keep_ns: 1_000_000,
     };
