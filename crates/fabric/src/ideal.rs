@@ -32,47 +32,87 @@ impl Stage {
 }
 
 /// Links of all shortest paths between two hosts of the fabric as built, stage by stage.
+///
+/// Paths to leaves that are linked alike differ in their last links only ([`NextHops::class`]), and paths from one pod meet
+/// in the same switches: so each set of switches is left once for all leaves of a class, not once for each pair of leaves.
 #[derive(Debug)]
 pub struct Stages {
     hops: NextHops,
-    /// Stages between two leaves, by the source leaf's node and the destination's number.
-    between: HashMap<(u32, u32), Vec<Stage>>,
+    /// Sets of switches (nodes, ascending) that paths reach at once, and the number of each.
+    sets: Vec<Vec<u32>>,
+    number_of: HashMap<Vec<u32>, u32>,
+    /// Whether the leaves of a class have stages of their own from a set on.
+    apart: HashMap<(u32, u32), bool>,
+    /// Stage from a set to the next, by the set and the destination, or its class where the leaves of a class share it.
+    next: HashMap<(u32, Towards), Option<(Stage, u32)>>,
+}
+
+/// End of paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Towards {
+    /// Any leaf of a class.
+    Class(u32),
+    /// One destination, by its number.
+    Leaf(u32),
 }
 
 impl Stages {
     /// Prepares the stages of a fabric; they are computed when they are asked for.
     #[must_use]
     pub fn new(fabric: &Fabric) -> Self {
-        Self { hops: NextHops::shortest(fabric, &LinkState::of(fabric)), between: HashMap::new() }
+        Self {
+            hops: NextHops::shortest(fabric, &LinkState::of(fabric)),
+            sets: Vec::new(),
+            number_of: HashMap::new(),
+            apart: HashMap::new(),
+            next: HashMap::new(),
+        }
     }
 
     /// Lists the stages from one host of the same fabric to another. If their leaves have no path between them, these are
     /// the hosts' own links.
     pub fn of(&mut self, fabric: &Fabric, src: u32, dst: u32) -> Vec<Stage> {
-        let Self { hops, between } = self;
         let (from, to) = (fabric.leaf_of(src), fabric.leaf_of(dst));
-        let destination = hops.leaves.partition_point(|&leaf| leaf < to) as u32;
-        let inner =
-            between.entry((from, destination)).or_insert_with(|| stages(fabric, hops, from, destination));
+        let destination = self.hops.leaves.partition_point(|&leaf| leaf < to) as u32;
         let mut all = vec![stage(fabric, &[fabric.ports_of(src)[0]])];
-        all.extend_from_slice(inner);
+        let mut set = self.number(vec![from]);
+        while let Some((stage, next)) = self.leave(fabric, set, destination) {
+            all.push(stage);
+            set = next;
+        }
         all.push(stage(fabric, &[fabric.ports()[fabric.ports_of(dst)[0] as usize].reverse]));
         all
     }
-}
 
-fn stages(fabric: &Fabric, hops: &NextHops, from: u32, destination: u32) -> Vec<Stage> {
-    let mut stages = Vec::new();
-    let mut nodes = vec![from];
-    loop {
-        let ports: Vec<u32> = nodes.iter().flat_map(|&node| hops.ports(node, destination)).collect();
-        if ports.is_empty() {
-            return stages;
+    /// The stage from a set of switches on, and the set where it ends; nothing at the destination.
+    fn leave(&mut self, fabric: &Fabric, set: u32, destination: u32) -> Option<(Stage, u32)> {
+        let class = self.hops.class(destination);
+        let Self { hops, sets, .. } = self;
+        let nodes = &sets[set as usize];
+        let is_apart = *self.apart.entry((set, class)).or_insert_with(|| {
+            nodes
+                .iter()
+                .any(|&node| hops.distinguishes(node, class) || hops.class_of_leaf(node) == Some(class))
+        });
+        let towards = if is_apart { Towards::Leaf(destination) } else { Towards::Class(class) };
+        if let Some(&known) = self.next.get(&(set, towards)) {
+            return known;
         }
-        stages.push(stage(fabric, &ports));
-        nodes = ports.iter().map(|&port| fabric.ports()[port as usize].to).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
+        let ports: Vec<u32> = nodes.iter().flat_map(|&node| hops.ports(node, destination)).collect();
+        let mut ends: Vec<u32> = ports.iter().map(|&port| fabric.ports()[port as usize].to).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let next = (!ports.is_empty()).then(|| (stage(fabric, &ports), self.number(ends)));
+        self.next.insert((set, towards), next);
+        next
+    }
+
+    /// Number of a set of switches.
+    fn number(&mut self, set: Vec<u32>) -> u32 {
+        *self.number_of.entry(set).or_insert_with_key(|set| {
+            self.sets.push(set.clone());
+            self.sets.len() as u32 - 1
+        })
     }
 }
 
@@ -179,7 +219,7 @@ pub fn path_fct_ps(path: &[Hop], full: u64, full_bytes: u32, last_bytes: u32) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Clos, LeafSpine, LinkSettings};
+    use crate::topology::{Clos, Dragonfly, FatTree, LeafSpine, LinkSettings};
     use crate::{Graph, GraphLink, GraphNode};
     use proptest::prelude::*;
 
@@ -235,7 +275,44 @@ mod tests {
         }
     }
 
+    /// Stages that were computed for other hosts before are those of a fresh start.
+    fn are_as_alone(fabric: &Fabric) {
+        let mut stages = Stages::new(fabric);
+        for (src, dst) in (0..fabric.hosts()).flat_map(|src| (0..fabric.hosts()).map(move |dst| (src, dst))) {
+            let alone = Stages::new(fabric).of(fabric, src, dst);
+            assert_eq!(stages.of(fabric, src, dst), alone, "{src} to {dst}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_others_changes_nothing() {
+        are_as_alone(&FatTree { k: 4, ..FatTree::default() }.build().unwrap());
+        are_as_alone(&Clos::default().build().unwrap());
+        are_as_alone(&Dragonfly::default().build().unwrap());
+    }
+
     proptest! {
+        /// Rings, chords and hosts at any switch: leaves that are ways to others of their class, and paths that join late.
+        #[test]
+        fn what_is_known_of_others_changes_nothing_in_any_graph(
+            switches in 2u32..9,
+            chords in prop::collection::vec((0u32..9, 0u32..9, 1u64..4), 0..12),
+            hosts in prop::collection::vec(0u32..9, 2..9),
+        ) {
+            let node = |name: String| GraphNode { name, tier: None, pod: None };
+            let count = hosts.len() as u32;
+            let names = (0..count).map(|host| format!("host{host}"));
+            let nodes = names.chain((0..switches).map(|switch| format!("switch{switch}"))).map(node).collect();
+            let link = |a, b, rate| {
+                GraphLink { a, b, settings: LinkSettings { rate: gbps(rate), ..LinkSettings::default() }, back: None }
+            };
+            let own = (0..count).map(|host| link(host, count + hosts[host as usize] % switches, 10));
+            let chain = (1..switches).map(|switch| link(count + switch - 1, count + switch, 10));
+            let ends = chords.iter().map(|&(a, b, rate)| (a % switches, b % switches, rate));
+            let chords = ends.filter(|&(a, b, _)| a != b).map(|(a, b, rate)| link(count + a, count + b, rate));
+            are_as_alone(&Graph { nodes, links: own.chain(chain).chain(chords).collect() }.build().unwrap());
+        }
+
         /// Compares with the recurrence, frame by frame.
         #[test]
         fn agrees_with_every_frame_on_its_way(

@@ -203,6 +203,12 @@ impl NextHops {
         self.class_of[destination as usize]
     }
 
+    /// Class of a leaf (a node); `None` for other switches.
+    #[must_use]
+    pub(crate) fn class_of_leaf(&self, node: u32) -> Option<u32> {
+        self.leaves.binary_search(&node).ok().map(|destination| self.class_of[destination])
+    }
+
     /// Number of classes of destinations.
     #[must_use]
     pub fn classes(&self) -> usize {
