@@ -14,8 +14,8 @@ use std::collections::BinaryHeap;
 /// Part of a port's other end where that is the part of its node.
 const SAME: u32 = u32::MAX;
 
-/// Shortest message of a load balancer, in bytes: keys of probes take no less.
-const PROBE_BYTES_MIN: u16 = 64;
+/// Shortest frame of a load balancer's message, in bytes: the parts of a run count on none that is shorter.
+pub const PROBE_BYTES_MIN: u16 = 64;
 
 /// Which part each node is in, and which links cross.
 #[derive(Debug)]

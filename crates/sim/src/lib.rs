@@ -52,6 +52,7 @@ mod walk;
 pub use check::{check, check_flow};
 pub use classed::check_switches;
 pub use connections::connection_slot;
+pub use cut::PROBE_BYTES_MIN;
 pub use door::{Choice, GroupPlan, HostBalancer, Junction, Opened, Route, SwitchBalancer};
 pub use driver::{Driven, Driver, MessageEnd, Until};
 pub use error::SimulationError;

@@ -4,6 +4,7 @@ use crate::hula::pick::Parameters;
 use anabranch_form::Keys;
 use anabranch_form::refuse_zero;
 use anabranch_form::unit::{Bytes, Nanoseconds};
+use anabranch_sim::PROBE_BYTES_MIN;
 
 /// The longest time that links' utilisation looks back over: what the estimate's products have room for.
 const TAU_NS_MAX: u64 = u32::MAX as u64;
@@ -14,7 +15,8 @@ pub(crate) fn visit(form: &mut impl Keys, parameters: &mut Parameters) {
     form.key("period", Nanoseconds, period_ns, "Time between two probes of a leaf.");
     refuse_zero(form, "period", *period_ns);
     let mut frame_bytes = (*probe_bytes).into();
-    form.key("probe", Bytes { least: 64, most: 1518 }, &mut frame_bytes, "Frame of a probe.");
+    let size = Bytes { least: PROBE_BYTES_MIN.into(), most: 1518 };
+    form.key("probe", size, &mut frame_bytes, "Frame of a probe.");
     *probe_bytes = frame_bytes as u16;
     form.key(
         "tau",

@@ -6,6 +6,7 @@ use anabranch_form::Keys;
 use anabranch_form::refuse_zero;
 use anabranch_form::unit::{Bytes, Count, Nanoseconds};
 use anabranch_form::word;
+use anabranch_sim::PROBE_BYTES_MIN;
 
 /// Most samples of a destination: more than any pair of leaves has paths.
 const SAMPLES_MAX: u32 = 2046;
@@ -88,6 +89,7 @@ pub(crate) fn visit_cells(form: &mut impl Keys, cells: &mut Cells) {
 /// The key of a probe's size.
 pub(crate) fn frame(form: &mut impl Keys, probe_bytes: &mut u16) {
     let mut bytes = (*probe_bytes).into();
-    form.key("probe", Bytes { least: 64, most: 1518 }, &mut bytes, "Frame of a probe and of its answer.");
+    let size = Bytes { least: PROBE_BYTES_MIN.into(), most: 1518 };
+    form.key("probe", size, &mut bytes, "Frame of a probe and of its answer.");
     *probe_bytes = bytes as u16;
 }
