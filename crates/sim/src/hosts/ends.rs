@@ -87,17 +87,11 @@ impl Hosts<'_> {
         match self.transports[usize::from(transport)].protocol().completion() {
             Completion::Delivered if is_delivered => {}
             Completion::Delivered => return,
-            Completion::Acknowledged if self.has_finished(name, is_delivered) => {}
+            // In parts of a fabric the mark is the receiver's, who waits for its sender then.
+            Completion::Acknowledged if is_delivered && self.remote.is_none() => {}
             Completion::Acknowledged => self.deliver_last(name, network),
         }
         self.end(name, network);
-    }
-
-    /// Whether a flow that finishes when it is acknowledged has done so. In parts of a fabric what is delivered has a mark of
-    /// its own, for a receiver waits for its sender then.
-    fn has_finished(&self, name: u32, is_delivered: bool) -> bool {
-        is_delivered
-            && (self.remote.is_none() || self.connections.peek(name).is_none_or(|one| one.message.ended))
     }
 
     /// Closes a connection, and tells the load balancer of both its hosts.
