@@ -10,6 +10,10 @@ use std::thread::available_parallelism;
 /// Packet-hops that each part must expect in a window, or meetings cost more than they bring (`docs/threads.md`).
 const HOPS_PER_WINDOW_MIN: u64 = 128;
 
+/// Packet-hops that a run must expect for each port of its fabric, or what each part sets up of it costs more than it brings
+/// (`docs/threads.md`).
+const HOPS_PER_PORT_MIN: u64 = 32;
+
 impl Resolved {
     /// Parts for at most so many threads, or what keeps it on one. `anyway`: even where meetings cost more than they bring.
     ///
@@ -31,10 +35,19 @@ impl Resolved {
             let what = if groups < 2 { "a fabric with one leaf" } else { "on a machine with one core" };
             return Ok(Err(what.to_owned()));
         }
+        let hops = expected::packet_hops(fabric, settings, flows);
+        let first_ps = flows.outline().starts_ps.unwrap_or_default().0;
+        let duration_ps = expected::duration_ps(fabric, flows).max(1);
+        let simulated_ps = settings.end_ps.saturating_sub(first_ps).min(duration_ps);
+        let simulated = u128::from(hops) * u128::from(simulated_ps) / u128::from(duration_ps);
+        let of_port = simulated / fabric.ports().len() as u128;
+        if of_port < HOPS_PER_PORT_MIN.into() && !anyway {
+            return Ok(Err(format!(
+                "a run of {of_port} packet-hops for each port, all of which each thread sets up"
+            )));
+        }
         let progress = Progress::default();
         let task = Task::new(fabric, flows, settings, &progress)?;
-        let hops = expected::packet_hops(fabric, settings, flows);
-        let duration_ps = expected::duration_ps(fabric, settings, flows);
         let mut partition = Partition::by_leaves(fabric, threads);
         loop {
             if let Some(what) = task.one_thread(&partition) {

@@ -28,7 +28,6 @@ pub(crate) struct Cut {
     parts: usize,
     lookahead_ps: u64,
     delivery_ps: u64,
-    apart_ps: u64,
 }
 
 impl Cut {
@@ -81,8 +80,8 @@ impl Cut {
             .min()
             .unwrap_or(u64::MAX);
         let part_of_port = ports.iter().map(|port| part(port.from)).collect();
-        let (delivery_ps, apart_ps) = (delivery_ps(fabric), apart_ps(fabric, &part_of, parts));
-        Self { part_of, part_of_port, towards, parts, lookahead_ps, delivery_ps, apart_ps }
+        let delivery_ps = delivery_ps(fabric);
+        Self { part_of, part_of_port, towards, parts, lookahead_ps, delivery_ps }
     }
 
     /// Number of parts.
@@ -100,9 +99,9 @@ impl Cut {
         self.delivery_ps
     }
 
-    /// Least time in picoseconds from a host to one of another part.
-    pub(crate) fn apart_ps(&self) -> u64 {
-        self.apart_ps
+    /// Least time in picoseconds from a host of the same fabric to one of another part.
+    pub(crate) fn apart_ps(&self, fabric: &Fabric) -> u64 {
+        apart_ps(fabric, &self.part_of, self.parts)
     }
 
     /// Part of a node.

@@ -21,6 +21,8 @@ SCENARIO: dict[str, Any] = {
     "record": {"interval": "100 us", "events": 50, "captures": ["leaf0", "spine1"], "capture_packets": 20},
 }
 
+BURST = {"kind": "once", "pattern": "permutation", "sizes": "1 MB"}
+
 
 def test_any_number_of_threads_has_the_same_results(tmp_path: Path) -> None:
     one = ab.run(SCENARIO, runs=tmp_path / "one", progress=False)
@@ -68,6 +70,7 @@ def test_a_job_has_the_same_results(tmp_path: Path, preset: str, transport: dict
         ({"routing.balance": "omniscient"}, "load balancers that read other parts"),
         ({"fabric.leaves": 1, "traffic.pattern": "all-to-all"}, "a fabric with one leaf"),
         ({"fabric.link.delay": "1 ns"}, "packet-hops for each of two threads"),
+        ({"traffic": BURST, "stop.at": "2 us"}, "packet-hops for each port, all of which each thread sets up"),
     ],
 )
 def test_a_run_that_takes_one_thread_says_why(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:

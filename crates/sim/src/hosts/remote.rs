@@ -98,12 +98,11 @@ impl Remote {
 }
 
 impl Hosts<'_> {
-    /// Makes these the hosts of a part of a fabric: says which port's link ends at each host. To be called before flows are
-    /// scheduled.
-    pub(crate) fn set_part(&mut self, cut: &Cut, part: u32, downlinks: Vec<u32>) {
+    /// Makes these the hosts of a part of a fabric: says which port's link ends at each host, and how long an answer takes at
+    /// least to another part. To be called before flows are scheduled.
+    pub(crate) fn set_part(&mut self, cut: &Cut, part: u32, downlinks: Vec<u32>, answer_ps: u64) {
         let here = (0..downlinks.len() as u32).map(|host| cut.part_of(host) == part).collect();
         let names = Names::new(part, cut.parts() as u32);
-        let answer_ps = cut.apart_ps();
         self.remote = Some(Box::new(Remote { here, downlinks, names, answer_ps, ..Remote::default() }));
     }
 

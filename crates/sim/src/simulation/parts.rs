@@ -119,6 +119,7 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
     progress: &Progress,
 ) -> Result<Outcome, SimulationError> {
     let cut = Arc::new(Cut::of(fabric, partition.part_of_nodes(), (flows, settings)));
+    let answer_ps = cut.apart_ps(fabric);
     let meetings = Meetings::new(cut.parts());
     let (sink, make) = (progress.take_sink(), Mutex::new(make));
     let records = SharedRecords::default();
@@ -126,7 +127,7 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
         let mut seat = meetings.seat(number);
         let (switches, hosts) = lock(&make)()?;
         let mut simulation = Simulation::new(switches, hosts, weighing.clone(), fabric, flows, settings)?;
-        simulation.join(&cut, number, &records);
+        simulation.join((&cut, number), answer_ps, &records);
         simulation.run_part(&mut seat, progress)?;
         simulation.part_outcome()
     };
@@ -146,9 +147,10 @@ pub fn simulate_in_parts<B: SwitchBalancer, C: Sync>(
 
 impl<B: SwitchBalancer> Simulation<'_, B> {
     /// Makes this the simulation of one part.
-    fn join(&mut self, cut: &Arc<Cut>, number: usize, records: &SharedRecords) {
+    fn join(&mut self, (cut, number): (&Arc<Cut>, usize), answer_ps: u64, records: &SharedRecords) {
         let downlink = |host| self.fabric.ports()[self.fabric.ports_of(host)[0] as usize].reverse;
-        self.hosts.set_part(cut, number as u32, (0..self.hosts_count).map(downlink).collect());
+        let downlinks = (0..self.hosts_count).map(downlink).collect();
+        self.hosts.set_part(cut, number as u32, downlinks, answer_ps);
         self.network.set_part(Arc::clone(cut), number as u32);
         self.queue_ports.retain(|&port| self.network.has_port(port));
         let (lookahead_ps, delivery_ps) = (cut.lookahead_ps(), cut.delivery_ps());
