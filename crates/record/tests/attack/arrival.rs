@@ -4,7 +4,7 @@ use crate::broken::Broken;
 use anabranch_balancers::{LoadBalancer, Settings};
 use anabranch_fabric::{Fabric, LinkState, Marking, NextHops, What};
 use anabranch_scenario::{Resolved, Weights};
-use anabranch_sim::transport::{Reorder, Tcp, Transport};
+use anabranch_sim::transport::{QueuePairs, Reorder, Tcp, Transport};
 use anabranch_sim::{Outcome, horizon_ps};
 use anabranch_traffic::{Flow, PlacedWork, Start};
 use anabranch_work::Act;
@@ -47,10 +47,17 @@ impl Final {
     }
 }
 
+/// Bytes of each part of a flow: one for each queue pair that carries any, or the whole.
+pub(crate) fn parts(settings: &Settings, flow: &Flow) -> impl Iterator<Item = u64> {
+    let pairs = settings.transports[usize::from(flow.transport)].queue_pairs();
+    pairs.unwrap_or(QueuePairs::ONE).parts(flow.size_bytes)
+}
+
 /// Number of frames of a flow's payload.
 pub(crate) fn frames(settings: &Settings, flow: &Flow) -> u64 {
     let transport = &settings.transports[usize::from(flow.transport)];
-    flow.size_bytes.div_ceil(transport.payload_bytes_max(settings.framing).into())
+    let most_bytes = transport.payload_bytes_max(settings.framing).into();
+    parts(settings, flow).map(|bytes| bytes.div_ceil(most_bytes)).sum()
 }
 
 /// Least number of bytes that a flow's payload occupies on a link.

@@ -6,7 +6,7 @@
 //! multiple of all that each packet may wait for.
 
 use crate::arrival;
-use crate::arrival::{frames, wire_bytes};
+use crate::arrival::{frames, parts, wire_bytes};
 use crate::broken::{Broken, holds};
 use anabranch_balancers::Settings;
 use anabranch_fabric::{Fabric, Marking, Port, What, longest_round_trip_ps};
@@ -25,6 +25,8 @@ const GRANTS_MAX: f64 = 1000.0;
 /// Most packets and grants that all flows need; more may take more events than a run may have, over several links and with
 /// answers.
 const NEEDED_PACKETS_MAX: u64 = 50_000;
+/// What UEC's default timeout allows for in ports without a bound: six of `uet-htsim`'s.
+const ALLOWED_BYTES: u64 = 6 * 178_450;
 /// Longest time that a receiver of RoCE asks for.
 const RNR_PS_MAX: u128 = 655_360_000_000;
 
@@ -92,11 +94,26 @@ fn is_excused(resolved: &Resolved, flows: &[Flow], outcome: &Outcome) -> bool {
                 // fill them; and they grant in advance what their own link carries in a round trip (LIMITATIONS.md).
                 let advances = |credits: &Credits| grants_in_advance(resolved, credits) > GRANTS_MAX;
                 uec.rto_ps != 0 && hasty(uec.rto_ps)
+                    || uec.rto_ps == 0 && is_crowded(resolved.fabric(), settings, flows)
                     || uec.credits.is_some() && uec.law == Law::None && trimmed
                     || uec.credits.as_ref().is_some_and(advances)
             }
         }
     })
+}
+
+/// Whether the first frames of all that is sent to some host fill more than what UEC's default timeout allows for in ports
+/// without a bound: it does not know how many will send at once, so they are sent again, each after twice the time.
+fn is_crowded(fabric: &Fabric, settings: &Settings, flows: &[Flow]) -> bool {
+    let is_unbounded = |port: &Port| port.buffer.bytes == u32::MAX && port.buffer.packets == u32::MAX;
+    let mut to_host = vec![0u64; fabric.hosts() as usize];
+    for flow in flows {
+        let most_bytes = settings.transports[usize::from(flow.transport)].payload_bytes_max(settings.framing);
+        let first_bytes = |part: u64| settings.framing.frame_bytes(part.min(most_bytes.into()) as u16);
+        let first = parts(settings, flow).map(|part| u64::from(first_bytes(part)));
+        to_host[flow.dst as usize] += first.sum::<u64>();
+    }
+    fabric.ports().iter().any(is_unbounded) && to_host.iter().any(|&bytes| bytes > ALLOWED_BYTES)
 }
 
 /// Whether a send may come before its receive is posted: it is repeated until there is one. Messages that wait for theirs
