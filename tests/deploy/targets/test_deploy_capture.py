@@ -81,6 +81,7 @@ def test_fragments_authentication_tags_and_labels_go_where_it_is_said(
     plan, capture = tmp_path / "plan.toml", tmp_path / "frames.pcap"
     plan.write_text(PLAN.format(recipe=recipe, seed=3))
     assert anabranch("apply", str(plan), "--openflow", switch.openflow(BRIDGE)).returncode == 0
+    switch.forget_flows()
     made = frames()
     outside = sum(one.kind in OUTSIDE for one in made)
     left = sent(switch, tmp_path, [one.frame for one in made], outside)
@@ -111,6 +112,7 @@ def test_more_tags_are_read_under_another_limit_of_the_whole_switch(switch: Open
     plan, capture = tmp_path / "plan.toml", tmp_path / "frames.pcap"
     plan.write_text(PLAN.format(recipe="hash-gravity", seed=3))
     assert anabranch("apply", str(plan), "--openflow", switch.openflow(BRIDGE)).returncode == 0
+    switch.forget_flows()
     whole, stacked = (framed([kind], HOSTS, first=first) for kind, first in (("4 whole", 1), ("4 stacked", 101)))
     capture.write_bytes(pcap(one.frame for one in whole))
     said = [one["outcome"] for one in explained(plan, capture)]
