@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,6 +18,7 @@ from anabranch import AnabranchError, _core
 from anabranch.lab.calibration.unloaded import Unloaded, delays
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.iproute import present
+from anabranch.lab.fabric.topology import Lab
 from anabranch.lab.run.beside import Pairs, as_simulated, shares, times, waiting
 from anabranch.lab.run.load import mean_switches, offered_bps
 from anabranch.lab.run.run import Choices, check
@@ -215,6 +217,23 @@ def test_a_reproduction_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
     # Other tests make labs meanwhile.
     assert not [name for name in record.names() if name.endswith(f"-{running.pid}")]
     assert not [namespace for namespace in present() if f"-{running.pid}" in namespace]
+
+
+def test_a_lab_that_is_whole_when_its_command_is_ended_goes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_ovs_lab()
+    name, up = new_name(), Lab.up
+
+    def ended(*arguments: Any, **choices: Any) -> Lab:
+        up(*arguments, **choices)
+        assert name in record.names()
+        sys.exit(128 + signal.SIGTERM)
+
+    monkeypatch.setattr(Lab, "up", ended)
+    with pytest.raises(SystemExit), Lab.standing(scenario(tmp_path), name):
+        pytest.fail("the lab is handed out")
+    assert name not in record.names()
 
 
 def made(pid: int) -> list[str]:

@@ -118,26 +118,23 @@ def fabric(scheme: Scheme, link_mbps: int | None = None) -> Iterator[Fabric]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{name}.toml"
         file.write_text(SCENARIO)
-        lab = Lab.up(file, name, switch="ebpf")
-    try:
-        opened = Fabric(lab, 0.0, 0)
-        for host in lab.hosts.values():
-            marking.single_segments(host.interface, enter=host.enter)
-        opened.install(scheme)
-        ceiling = ceiling_bps(opened)
-        room = HEADROOM * ceiling / PATHS
-        fitting = [rate for rate in RATES_MBPS if rate * 1e6 <= room]
-        rate_mbps = link_mbps or next(iter(fitting), RATES_MBPS[-1])
-        if rate_mbps * 1e6 > room:
-            raise AnabranchError(
-                f"links: of {rate_mbps} Mb/s: this machine carries {ceiling / 1e6:.0f} Mb/s; leave it to this"
-            )
-        link_bps = rate_mbps * 1_000_000
-        for cable in lab.blueprint.cables:
-            lab.set_link(cable.a.node, cable.b.node, rate_bps=link_bps, parallel=cable.parallel)
-        yield Fabric(lab, ceiling, link_bps)
-    finally:
-        lab.down()
+        with Lab.standing(file, name, switch="ebpf") as lab:
+            opened = Fabric(lab, 0.0, 0)
+            for host in lab.hosts.values():
+                marking.single_segments(host.interface, enter=host.enter)
+            opened.install(scheme)
+            ceiling = ceiling_bps(opened)
+            room = HEADROOM * ceiling / PATHS
+            fitting = [rate for rate in RATES_MBPS if rate * 1e6 <= room]
+            rate_mbps = link_mbps or next(iter(fitting), RATES_MBPS[-1])
+            if rate_mbps * 1e6 > room:
+                raise AnabranchError(
+                    f"links: of {rate_mbps} Mb/s: this machine carries {ceiling / 1e6:.0f} Mb/s; leave it to this"
+                )
+            link_bps = rate_mbps * 1_000_000
+            for cable in lab.blueprint.cables:
+                lab.set_link(cable.a.node, cable.b.node, rate_bps=link_bps, parallel=cable.parallel)
+            yield Fabric(lab, ceiling, link_bps)
 
 
 def ceiling_bps(opened: Fabric) -> float:

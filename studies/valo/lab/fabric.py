@@ -103,17 +103,14 @@ async def fabric(name: str, paths: int, hosts_per_edge: int, buffer_packets: int
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{name}.toml"
         file.write_text(text)
-        lab = Lab.up(file, name)
-    try:
-        async with AsyncExitStack() as stack:
-            connections, ports = {}, {}
-            for bridge in lab.switches:
-                connection = await connect(open_vswitch(lab).openflow(bridge))
-                stack.callback(connection.close)
-                connections[bridge] = connection
-                ports[bridge] = {port.name: port.number for port in await connection.described_ports()}
-            opened = Fabric(lab, connections, ports)
-            await opened.forward()
-            yield opened
-    finally:
-        lab.down()
+        with Lab.standing(file, name) as lab:
+            async with AsyncExitStack() as stack:
+                connections, ports = {}, {}
+                for bridge in lab.switches:
+                    connection = await connect(open_vswitch(lab).openflow(bridge))
+                    stack.callback(connection.close)
+                    connections[bridge] = connection
+                    ports[bridge] = {port.name: port.number for port in await connection.described_ports()}
+                opened = Fabric(lab, connections, ports)
+                await opened.forward()
+                yield opened

@@ -119,10 +119,7 @@ def kernel_fabric(name: str, paths: int, hosts_per_edge: int, buffer_packets: in
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{name}.toml"
         file.write_text(SCENARIO.format(paths=paths, hosts=hosts_per_edge, buffer_packets=buffer_packets))
-        lab = Lab.up(file, name, switch="ebpf")
-    try:
-        opened = KernelFabric(lab)
-        opened.forward()
-        yield opened
-    finally:
-        lab.down()
+        with Lab.standing(file, name, switch="ebpf") as lab:
+            opened = KernelFabric(lab)
+            opened.forward()
+            yield opened

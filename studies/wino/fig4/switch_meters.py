@@ -70,23 +70,22 @@ class SwitchMeters(LabBackend):
         cells = settings.cells()
         meter = Meter()
         context.report(f"{name}: {len(steps)} meters for {settings.duration_s} s each")
-        lab = Lab.up(study.group.folder / SCENARIO, f"meters-{os.getpid()}")
-        try:
-            with Bar(name, len(steps), quiet=context.quiet) as bar:
-                for number, (rate_kbps, burst_ms) in enumerate(steps):
-                    bar.draw(number, f"{rate_kbps} kb/s, bursts of {burst_ms} ms")
-                    reason = f"above half of {settings.most_offered_mbps} Mb/s, the most that is sent"
-                    if 2000 * rate_kbps <= 1_000_000 * settings.most_offered_mbps:
-                        with meter.running(lab.record.mark):
-                            passed = measured(lab, settings.meter(rate_kbps, burst_ms))
-                        meter.late_ms.append(passed.late_p99_ms)
-                        reason = not_usable(passed, rate_kbps)
-                    if reason:
-                        settings.leave_out(cells, rate_kbps, burst_ms, reason)
-                    else:
-                        settings.keep(cells, rate_kbps, burst_ms, partial(errors, passed.bits, rate_kbps))
-        finally:
-            lab.down()
+        with (
+            Lab.standing(study.group.folder / SCENARIO, f"meters-{os.getpid()}") as lab,
+            Bar(name, len(steps), quiet=context.quiet) as bar,
+        ):
+            for number, (rate_kbps, burst_ms) in enumerate(steps):
+                bar.draw(number, f"{rate_kbps} kb/s, bursts of {burst_ms} ms")
+                reason = f"above half of {settings.most_offered_mbps} Mb/s, the most that is sent"
+                if 2000 * rate_kbps <= 1_000_000 * settings.most_offered_mbps:
+                    with meter.running(lab.record.mark):
+                        passed = measured(lab, settings.meter(rate_kbps, burst_ms))
+                    meter.late_ms.append(passed.late_p99_ms)
+                    reason = not_usable(passed, rate_kbps)
+                if reason:
+                    settings.leave_out(cells, rate_kbps, burst_ms, reason)
+                else:
+                    settings.keep(cells, rate_kbps, burst_ms, partial(errors, passed.bits, rate_kbps))
         machine = contention.judge(meter)
         contention.write(machine, study.folder)
         return LabEvidence(cells, study.expected.figures, machine.usable, machine)

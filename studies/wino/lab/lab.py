@@ -145,8 +145,7 @@ def _run_lab(
     steps: Sequence[tuple[Point, Scheme]], progress: Callable[[str], None], journal: Journal, context: Context
 ) -> Ceiling:
     """Runs of one lab, which is made and removed; what the machine can forward in it."""
-    lab = Lab.up(steps[0][0].file, f"wino-{os.getpid()}")
-    try:
+    with Lab.standing(steps[0][0].file, f"wino-{os.getpid()}") as lab:
         ceiling = ceiling_of(lab)
         _check(ceiling, steps, context)
         for host in lab.hosts.values():
@@ -170,8 +169,6 @@ def _run_lab(
                         row = run_lab(lab, scheme, point, sent_as)
                         run.late_ms = [row.late_p99_ms]
                         run.values = [asdict(row), asdict(simulated)]
-    finally:
-        lab.down()
     return ceiling
 
 

@@ -112,8 +112,8 @@ def calibrate(
     with unwinding(), tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "chain.toml"
         scenario.write_text(CHAIN)
-        lab = Lab.up(scenario, f"calibrate-{secrets.token_hex(4)}", switch=switch, tso=tso, parent=parent)
-        try:
+        name = f"calibrate-{secrets.token_hex(4)}"
+        with Lab.standing(scenario, name, switch=switch, tso=tso, parent=parent) as lab:
             single_path.install(lab)
             paths: list[PathCeiling] = []
             for switches in SWITCHES:
@@ -121,8 +121,6 @@ def calibrate(
                     progress(len(paths), len(SWITCHES))
                 paths.append(_path(lab, switches))
             version = lab.switching.version()
-        finally:
-            lab.down()
     return Ceiling(
         paths=tuple(paths),
         tso=tso,

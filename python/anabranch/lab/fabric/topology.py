@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import secrets
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,27 @@ class Lab:
                 record.forget(name)
                 raise
             return lab
+
+    @classmethod
+    @contextmanager
+    def standing(cls, scenario_file: Path, name: str, **choices: Any) -> Iterator[Lab]:
+        """A lab of a name that is this process's own, removed when the block ends.
+
+        Wherever a signal ends it, in the moment in which the lab is whole too, nothing of it stays.
+
+        Args:
+            scenario_file: Read once.
+            name: Nobody else's, as with the number of the process or a token in it.
+            choices: What `up` takes besides.
+
+        Raises:
+            AnabranchError: as `up` and `remove`.
+
+        """
+        try:
+            yield cls.up(scenario_file, name, **choices)
+        finally:
+            remove(name)
 
     @classmethod
     def open(cls, name: str) -> Lab:

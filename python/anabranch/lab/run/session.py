@@ -20,7 +20,7 @@ from anabranch.lab.calibration.contention import Contention, judge, usable_scale
 from anabranch.lab.calibration.processor_time import Meter
 from anabranch.lab.fabric import record
 from anabranch.lab.fabric.termination import unwinding
-from anabranch.lab.fabric.topology import Lab, default_name
+from anabranch.lab.fabric.topology import Lab, default_name, remove
 from anabranch.lab.run import beside, show
 from anabranch.lab.run.beside import Pairs
 from anabranch.lab.run.load import mean_switches, offered_bps
@@ -124,14 +124,14 @@ def _lab(request: Request) -> Iterator[Lab]:
     """The lab of the scenario; one that stood before stands afterwards."""
     name = request.name or default_name(request.scenario)
     stood = record.read(name) is not None
-    lab = Lab.up(request.scenario, name, scale=request.scale, switch=request.switch)
-    remove_left(lab)
-    try:
-        with unwinding():
+    with unwinding():
+        try:
+            lab = Lab.up(request.scenario, name, scale=request.scale, switch=request.switch)
+            remove_left(lab)
             yield lab
-    finally:
-        if not stood and not request.keep:
-            lab.down()
+        finally:
+            if not stood and not request.keep:
+                remove(name)
 
 
 def _checked(request: Request, lab: Lab, scenario: _core.Scenario) -> dict[str, Any]:
