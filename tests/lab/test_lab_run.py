@@ -231,7 +231,7 @@ def test_a_lab_that_is_whole_when_its_command_is_ended_goes_too(
         sys.exit(128 + signal.SIGTERM)
 
     monkeypatch.setattr(Lab, "up", ended)
-    with pytest.raises(SystemExit), Lab.standing(scenario(tmp_path), name):
+    with pytest.raises(SystemExit), Lab.temporary(scenario(tmp_path), name):
         pytest.fail("the lab is handed out")
     assert name not in record.names()
 

@@ -118,7 +118,7 @@ def fabric(scheme: Scheme, link_mbps: int | None = None) -> Iterator[Fabric]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{name}.toml"
         file.write_text(SCENARIO)
-        with Lab.standing(file, name, switch="ebpf") as lab:
+        with Lab.temporary(file, name, switch="ebpf") as lab:
             opened = Fabric(lab, 0.0, 0)
             for host in lab.hosts.values():
                 marking.single_segments(host.interface, enter=host.enter)

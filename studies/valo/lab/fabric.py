@@ -103,7 +103,7 @@ async def fabric(name: str, paths: int, hosts_per_edge: int, buffer_packets: int
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{name}.toml"
         file.write_text(text)
-        with Lab.standing(file, name) as lab:
+        with Lab.temporary(file, name) as lab:
             async with AsyncExitStack() as stack:
                 connections, ports = {}, {}
                 for bridge in lab.switches:

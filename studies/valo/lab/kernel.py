@@ -119,7 +119,7 @@ def kernel_fabric(name: str, paths: int, hosts_per_edge: int, buffer_packets: in
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{name}.toml"
         file.write_text(SCENARIO.format(paths=paths, hosts=hosts_per_edge, buffer_packets=buffer_packets))
-        with Lab.standing(file, name, switch="ebpf") as lab:
+        with Lab.temporary(file, name, switch="ebpf") as lab:
             opened = KernelFabric(lab)
             opened.forward()
             yield opened

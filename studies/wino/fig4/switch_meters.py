@@ -71,7 +71,7 @@ class SwitchMeters(LabBackend):
         meter = Meter()
         context.report(f"{name}: {len(steps)} meters for {settings.duration_s} s each")
         with (
-            Lab.standing(study.group.folder / SCENARIO, f"meters-{os.getpid()}") as lab,
+            Lab.temporary(study.group.folder / SCENARIO, f"meters-{os.getpid()}") as lab,
             Bar(name, len(steps), quiet=context.quiet) as bar,
         ):
             for number, (rate_kbps, burst_ms) in enumerate(steps):

@@ -145,7 +145,7 @@ def _run_lab(
     steps: Sequence[tuple[Point, Scheme]], progress: Callable[[str], None], journal: Journal, context: Context
 ) -> Ceiling:
     """Runs of one lab, which is made and removed; what the machine can forward in it."""
-    with Lab.standing(steps[0][0].file, f"wino-{os.getpid()}") as lab:
+    with Lab.temporary(steps[0][0].file, f"wino-{os.getpid()}") as lab:
         ceiling = ceiling_of(lab)
         _check(ceiling, steps, context)
         for host in lab.hosts.values():

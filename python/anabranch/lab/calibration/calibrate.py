@@ -113,7 +113,7 @@ def calibrate(
         scenario = Path(folder) / "chain.toml"
         scenario.write_text(CHAIN)
         name = f"calibrate-{secrets.token_hex(4)}"
-        with Lab.standing(scenario, name, switch=switch, tso=tso, parent=parent) as lab:
+        with Lab.temporary(scenario, name, switch=switch, tso=tso, parent=parent) as lab:
             single_path.install(lab)
             paths: list[PathCeiling] = []
             for switches in SWITCHES:

@@ -113,7 +113,7 @@ class Lab:
 
     @classmethod
     @contextmanager
-    def standing(cls, scenario_file: Path, name: str, **choices: Any) -> Iterator[Lab]:
+    def temporary(cls, scenario_file: Path, name: str, **choices: Any) -> Iterator[Lab]:
         """A lab of a name that is this process's own, removed when the block ends.
 
         Wherever a signal ends it, in the moment in which the lab is whole too, nothing of it stays.
