@@ -179,7 +179,7 @@ def folder(name: str) -> Path:
     return PINS / str(Path("/proc/thread-self/ns/net").stat().st_ino) / name
 
 
-def temporary(name: str) -> KernelDatapath:
+def standing(name: str) -> KernelDatapath:
     found = KernelDatapath.open(folder(name))
     assert found is not None
     return found
