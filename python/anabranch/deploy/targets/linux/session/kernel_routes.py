@@ -70,6 +70,8 @@ class RoutesSession(NamespaceSession[LinuxState]):
         self._devices: Mapping[str, Device] = {}
         self._died: set[str] = set()
         """Devices that could carry nothing at some moment since the kernel was last read."""
+        self._overwritten = LinuxState()
+        """The state over which the kernel has taken what is planned since it was last read."""
         self._news = False
         """Whether the kernel may hold something else than was last read."""
         self._pauses_until_s = 0.0
@@ -176,7 +178,12 @@ class RoutesSession(NamespaceSession[LinuxState]):
         # Devices that had died when the kernel was read have been announced by now.
         self.read_links()
         observed = flushed(look.state, self._died)
-        foreign = steps(flushed(before, self._died), observed)
+        # Of a group that was written anew in the moment in which it went, its routes are gone all the same.
+        over, self._overwritten = self._overwritten, LinuxState()
+        swept = over.routes.keys() - flushed(over, self._died).routes.keys() - observed.routes.keys()
+        expected = flushed(before, self._died)
+        routes = {key: route for key, route in expected.routes.items() if key not in swept}
+        foreign = steps(LinuxState(expected.nexthops, expected.groups, routes), observed)
         self._died = {name for name in self._numbers if not _can_carry(self._devices.get(name))}
         silent, self._silent = self._silent, look.silent
         self._observed = observed
@@ -193,7 +200,7 @@ class RoutesSession(NamespaceSession[LinuxState]):
             if observed is None or aim is None or aim == self._refused or not steps(observed, aim):
                 return
             since_s, self._since_s = self._since_s, None
-            begun_s = time.monotonic()
+            begun_s, self._overwritten = time.monotonic(), observed
             try:
                 count = await self.kernel.put(observed, aim, self._devices)
             except UnreachableError:
