@@ -19,7 +19,7 @@ impl DetourGroups {
     pub fn of(fabric: &Fabric, hops: &NextHops) -> Option<Self> {
         // Network cards and scale-up switches have hosts too, but lead nowhere.
         let leads = |node: u32| !matches!(fabric.nodes()[node as usize].tier, Tier::Nic | Tier::Server);
-        let is_router = |node: u32| leads(node) && hops.leaves.binary_search(&node).is_ok();
+        let is_router = |node: u32| leads(node) && hops.destination(node).is_some();
         if !fabric.ports().iter().any(|port| is_router(port.from) && is_router(port.to)) {
             return None;
         }
@@ -68,7 +68,7 @@ impl Shortest<'_> {
     fn entry(&self, from: u32, members: &[u32], spread: u64) -> u32 {
         let to = members[(spread % members.len() as u64) as usize];
         let node = |port: u32| self.fabric.ports()[port as usize].to;
-        let leaf = |port: u32| self.hops.leaves.binary_search(&node(port)).ok().map(|leaf| leaf as u32);
+        let leaf = |port: u32| self.hops.destination(node(port));
         let mut passed = self.ports(from, to, spread).into_iter().filter_map(leaf);
         passed.find(|leaf| members.contains(leaf)).unwrap_or(to)
     }
@@ -100,8 +100,8 @@ impl PathTable {
         let shortest = Shortest { fabric, hops, counts };
         let mut table = Self::default();
         for pair in pairs.into_iter().collect::<BTreeSet<_>>() {
-            let number = |node: u32| shortest.hops.leaves.binary_search(&node).ok().map(|leaf| leaf as u32);
-            let (Some(from), Some(to)) = (number(pair.0), number(pair.1)) else { continue };
+            let ends = (shortest.hops.destination(pair.0), shortest.hops.destination(pair.1));
+            let (Some(from), Some(to)) = ends else { continue };
             Self::check_count(table.len(), shortest.number(from, to).try_into().unwrap_or(usize::MAX))?;
             let mut listed: Vec<Vec<u32>> =
                 (0..shortest.number(from, to)).map(|index| shortest.ports(from, to, index)).collect();

@@ -73,12 +73,13 @@ impl Stages {
     /// the hosts' own links.
     pub fn of(&mut self, fabric: &Fabric, src: u32, dst: u32) -> Vec<Stage> {
         let (from, to) = (fabric.leaf_of(src), fabric.leaf_of(dst));
-        let destination = self.hops.leaves.partition_point(|&leaf| leaf < to) as u32;
         let mut all = vec![stage(fabric, &[fabric.ports_of(src)[0]])];
-        let mut set = self.number(vec![from]);
-        while let Some((stage, next)) = self.leave(fabric, set, destination) {
-            all.push(stage);
-            set = next;
+        if let Some(destination) = self.hops.destination(to) {
+            let mut set = self.number(vec![from]);
+            while let Some((stage, next)) = self.leave(fabric, set, destination) {
+                all.push(stage);
+                set = next;
+            }
         }
         all.push(stage(fabric, &[fabric.ports()[fabric.ports_of(dst)[0] as usize].reverse]));
         all
@@ -90,9 +91,8 @@ impl Stages {
         let Self { hops, sets, .. } = self;
         let nodes = &sets[set as usize];
         let is_apart = *self.apart.entry((set, class)).or_insert_with(|| {
-            nodes
-                .iter()
-                .any(|&node| hops.distinguishes(node, class) || hops.class_of_leaf(node) == Some(class))
+            let is_of_class = |node| hops.destination(node).is_some_and(|leaf| hops.class(leaf) == class);
+            nodes.iter().any(|&node| hops.distinguishes(node, class) || is_of_class(node))
         });
         let towards = if is_apart { Towards::Leaf(destination) } else { Towards::Class(class) };
         if let Some(&known) = self.next.get(&(set, towards)) {

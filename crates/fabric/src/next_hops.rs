@@ -203,10 +203,10 @@ impl NextHops {
         self.class_of[destination as usize]
     }
 
-    /// Class of a leaf (a node); `None` for other switches.
+    /// Number of the destination that a switch (a node) is; `None` if it is no leaf.
     #[must_use]
-    pub(crate) fn class_of_leaf(&self, node: u32) -> Option<u32> {
-        self.leaves.binary_search(&node).ok().map(|destination| self.class_of[destination])
+    pub fn destination(&self, node: u32) -> Option<u32> {
+        self.leaves.binary_search(&node).ok().map(|destination| destination as u32)
     }
 
     /// Number of classes of destinations.

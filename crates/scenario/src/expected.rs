@@ -22,9 +22,10 @@ pub(crate) fn packet_hops(fabric: &Fabric, settings: &Settings, flows: &impl Flo
 
 /// Ports on a shortest path between hosts of two leaves, their own links included; on none, those alone.
 fn path_ports(fabric: &Fabric, next_hops: &NextHops, (from, to): (u32, u32)) -> u64 {
-    let destination = next_hops.leaves.partition_point(|&leaf| leaf < to) as u32;
-    let next =
-        |&node: &u32| next_hops.ports(node, destination).next().map(|port| fabric.ports()[port as usize].to);
+    let next = |&node: &u32| {
+        let port = next_hops.ports(node, next_hops.destination(to)?).next()?;
+        Some(fabric.ports()[port as usize].to)
+    };
     successors(Some(from), next).count() as u64 + 1
 }
 

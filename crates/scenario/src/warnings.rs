@@ -109,7 +109,7 @@ impl Resolved {
         let joined = |host: u32| state.link_up(fabric, fabric.ports_of(host)[0]);
         let path = |flow: &Flow| {
             let [from, to] = [flow.src, flow.dst].map(|host| fabric.leaf_of(host));
-            let reached = hops.leaves.binary_search(&to).ok().and_then(|to| hops.distance(from, to as u32));
+            let reached = hops.destination(to).and_then(|to| hops.distance(from, to));
             joined(flow.src) && joined(flow.dst) && reached.is_some()
         };
         flows.pass().filter(|flow| !path(flow)).count()

@@ -14,7 +14,7 @@ fn count(fabric: &Fabric, tier: Tier) -> usize {
 /// Number of shortest paths between the leaves of two hosts.
 fn paths_between(fabric: &Fabric, src: u32, dst: u32) -> u64 {
     let hops = NextHops::shortest(fabric, &LinkState::of(fabric));
-    let destination = hops.leaves.binary_search(&fabric.leaf_of(dst)).unwrap() as u32;
+    let destination = hops.destination(fabric.leaf_of(dst)).unwrap();
     path_counts(fabric, &hops, destination)[hops.switch(fabric.leaf_of(src))]
 }
 

@@ -46,7 +46,7 @@ fn minimal(fabric: &Fabric, from: u32, to: u32) -> BTreeSet<Vec<u32>> {
 
 /// Routers of every path that routing uses.
 fn routed(fabric: &Fabric, hops: &NextHops, from: u32, to: u32) -> BTreeSet<Vec<u32>> {
-    let destination = hops.leaves.binary_search(&to).unwrap() as u32;
+    let destination = hops.destination(to).unwrap();
     let counts = path_counts(fabric, hops, destination);
     let routers = |index| {
         let ports = path(fabric, hops, &counts, from, destination, index).unwrap().ports;

@@ -10,7 +10,7 @@ const TEN: u64 = 10_000_000_000;
 
 fn paths_between(fabric: &Fabric, state: &LinkState, src: u32, dst: u32) -> u64 {
     let hops = NextHops::shortest(fabric, state);
-    let destination = hops.leaves.binary_search(&fabric.leaf_of(dst)).unwrap() as u32;
+    let destination = hops.destination(fabric.leaf_of(dst)).unwrap();
     path_counts(fabric, &hops, destination)[hops.switch(fabric.leaf_of(src))]
 }
 

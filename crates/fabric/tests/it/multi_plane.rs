@@ -10,7 +10,7 @@ const TEN: u64 = 10_000_000_000;
 
 fn paths_between(fabric: &Fabric, state: &LinkState, src: u32, dst: u32) -> u64 {
     let hops = NextHops::shortest(fabric, state);
-    let destination = hops.leaves.binary_search(&fabric.leaf_of(dst)).unwrap() as u32;
+    let destination = hops.destination(fabric.leaf_of(dst)).unwrap();
     path_counts(fabric, &hops, destination)[hops.switch(fabric.leaf_of(src))]
 }
 
@@ -111,7 +111,7 @@ fn no_path_leads_through_a_network_card() {
     let mut state = LinkState::of(&fabric);
     state.up[port("leaf1.0", "spine1.0")] = false;
     let hops = NextHops::shortest(&fabric, &state);
-    let to = hops.leaves.binary_search(&node("nic2")).unwrap() as u32;
+    let to = hops.destination(node("nic2")).unwrap();
     assert_eq!(hops.ports(node("leaf1.0"), to).count(), 0);
     assert_eq!(paths_between(&fabric, &state, 1, 2), 1);
 }

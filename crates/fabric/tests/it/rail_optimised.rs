@@ -11,7 +11,7 @@ const TEN: u64 = 10_000_000_000;
 /// Links between the leaves of two hosts and number of shortest paths; `None` if nothing joins them.
 fn between(fabric: &Fabric, (src, dst): (u32, u32)) -> Option<(u32, u64)> {
     let hops = NextHops::shortest(fabric, &LinkState::of(fabric));
-    let destination = hops.leaves.binary_search(&fabric.leaf_of(dst)).unwrap() as u32;
+    let destination = hops.destination(fabric.leaf_of(dst)).unwrap();
     let links = hops.distance(fabric.leaf_of(src), destination)?;
     Some((links, path_counts(fabric, &hops, destination)[hops.switch(fabric.leaf_of(src))]))
 }
