@@ -236,6 +236,12 @@ def test_a_lab_that_is_whole_when_its_command_is_ended_goes_too(
     assert name not in record.names()
 
 
+def test_a_name_that_no_lab_can_have_is_refused_with_what_one_can(tmp_path: Path) -> None:
+    run = anabranch("lab", "run", str(scenario(tmp_path)), "--unchecked", "-n", "No_Name")
+    assert run.returncode != 0
+    assert "name: No_Name: not the name of a lab; take up to 40" in run.stderr
+
+
 def made(pid: int) -> list[str]:
     """Labs of a process that stand."""
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -53,6 +54,11 @@ class Record:
     def folder(self) -> Path:
         """Folder of its files."""
         return LABS / self.name
+
+
+def new_mark(name: str) -> str:
+    """A mark that no other lab has, nor one of the same name before or after."""
+    return f"{MARK}={name}.{secrets.token_hex(8)}"
 
 
 def names() -> list[str]:

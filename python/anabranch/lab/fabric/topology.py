@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -48,6 +47,7 @@ class Lab:
         tso: bool = False,
         bfd_ms: int | None = None,
         parent: str = "",
+        mark: str = "",
         progress: build.Progress | None = None,
     ) -> Lab:
         """Makes the fabric of a scenario; one that stands already stays as it is.
@@ -60,6 +60,7 @@ class Lab:
             tso: let packets pass Open vSwitch unsegmented: more bits a second, but nothing like a real link.
             bfd_ms: interval of BFD between switches, for what fails silently.
             parent: the lab that this one is made for; `remove` of that one removes this one too.
+            mark: of what runs in it (`record.new_mark`), by which its maker knows it again; a new one if left out.
             progress: told how many of how many hosts and switches are there.
 
         Raises:
@@ -79,7 +80,7 @@ class Lab:
             scale=scale,
             tso=tso,
             bfd_ms=bfd_ms,
-            mark=f"{record.MARK}={name}.{secrets.token_hex(8)}",
+            mark=mark or record.new_mark(name),
             http=f"{LOCAL}:{_free_port()}",
             namespaces=tuple(blueprint.namespaces),
             switch=switch,
@@ -114,23 +115,26 @@ class Lab:
     @classmethod
     @contextmanager
     def temporary(cls, scenario_file: Path, name: str, **choices: Any) -> Iterator[Lab]:
-        """A lab of a name that is this process's own, removed when the block ends.
+        """A lab that is removed when the block ends, if it was made for it: one that stood before stands afterwards.
 
-        Wherever a signal ends it, in the moment in which the lab is whole too, nothing of it stays.
+        Wherever a signal ends the block, in the moment in which the lab is whole too, nothing of it stays.
 
         Args:
-            scenario_file: Read once.
-            name: Nobody else's, as with the number of the process or a token in it.
+            scenario_file: As of `up`.
+            name: As of `up`.
             choices: What `up` takes besides.
 
         Raises:
             AnabranchError: as `up` and `remove`.
 
         """
+        mark = record.new_mark(name)
         try:
-            yield cls.up(scenario_file, name, **choices)
+            yield cls.up(scenario_file, name, mark=mark, **choices)
         finally:
-            remove(name)
+            created = record.read_created(name)
+            if created is not None and created.mark == mark:
+                remove(name)
 
     @classmethod
     def open(cls, name: str) -> Lab:

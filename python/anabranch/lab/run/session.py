@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,8 @@ from anabranch.lab.calibration import contention, unloaded
 from anabranch.lab.calibration.calibrate import ceiling_of, remove_left
 from anabranch.lab.calibration.contention import Contention, judge, usable_scale
 from anabranch.lab.calibration.processor_time import Meter
-from anabranch.lab.fabric import record
 from anabranch.lab.fabric.termination import unwinding
-from anabranch.lab.fabric.topology import Lab, default_name, remove
+from anabranch.lab.fabric.topology import Lab, default_name
 from anabranch.lab.run import beside, show
 from anabranch.lab.run.beside import Pairs
 from anabranch.lab.run.load import mean_switches, offered_bps
@@ -123,15 +122,14 @@ def _judged(lab: Lab, meter: Meter, request: Request, console: Console) -> Conte
 def _lab(request: Request) -> Iterator[Lab]:
     """The lab of the scenario; one that stood before stands afterwards."""
     name = request.name or default_name(request.scenario)
-    stood = record.read(name) is not None
-    with unwinding():
-        try:
-            lab = Lab.up(request.scenario, name, scale=request.scale, switch=request.switch)
-            remove_left(lab)
-            yield lab
-        finally:
-            if not stood and not request.keep:
-                remove(name)
+    asked: dict[str, Any] = {"scale": request.scale, "switch": request.switch}
+    with unwinding(), ExitStack() as ends:
+        if request.keep:
+            lab = Lab.up(request.scenario, name, **asked)
+        else:
+            lab = ends.enter_context(Lab.temporary(request.scenario, name, **asked))
+        remove_left(lab)
+        yield lab
 
 
 def _checked(request: Request, lab: Lab, scenario: _core.Scenario) -> dict[str, Any]:
