@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from dataclasses import replace
 
+from anabranch.deploy.netlink.nexthop import Prefix
 from anabranch.deploy.targets.linux.observe import LinuxState
 
 
@@ -30,3 +31,17 @@ def flushed(state: LinuxState, died: Collection[str]) -> LinuxState:
         groups,
         {key: route for key, route in state.routes.items() if route.nexthop_id not in emptied},
     )
+
+
+def swept(over: LinuxState, died: Collection[str]) -> Set[tuple[Prefix, int, int]]:
+    """Routes that may be gone although their groups are there: these were written anew while the kernel emptied them.
+
+    A plan may change because the other end of a link has lost it, before this end is announced. What is written then
+    creates the group again, and not the routes, which were there when the kernel was read.
+
+    Args:
+        over: the state as it was read before that.
+        died: names of the devices.
+
+    """
+    return over.routes.keys() - flushed(over, died).routes.keys()

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anabranch.deploy.control.fabric import SwitchFile
 from anabranch.deploy.control.gateway_keys import VERSIONS
@@ -22,7 +22,7 @@ from anabranch.deploy.targets.linux.desired import desired
 from anabranch.deploy.targets.linux.observe import LinuxState
 from anabranch.deploy.targets.linux.own_routes import OwnRoutes
 from anabranch.deploy.targets.linux.plan_file import LinuxPlan
-from anabranch.deploy.targets.linux.session.flushed import flushed
+from anabranch.deploy.targets.linux.session.flushed import flushed, swept
 from anabranch.deploy.targets.linux.session.keys import RoutesKeys, hop
 from anabranch.deploy.targets.linux.session.packet_shares import PacketShares
 from anabranch.deploy.targets.linux.session.routes import group_name
@@ -71,7 +71,7 @@ class RoutesSession(NamespaceSession[LinuxState]):
         self._died: set[str] = set()
         """Devices that could carry nothing at some moment since the kernel was last read."""
         self._overwritten = LinuxState()
-        """The state over which the kernel has taken what is planned since it was last read."""
+        """State over which the kernel took what is planned, since it was last read."""
         self._news = False
         """Whether the kernel may hold something else than was last read."""
         self._pauses_until_s = 0.0
@@ -178,12 +178,10 @@ class RoutesSession(NamespaceSession[LinuxState]):
         # Devices that had died when the kernel was read have been announced by now.
         self.read_links()
         observed = flushed(look.state, self._died)
-        # Of a group that was written anew in the moment in which it went, its routes are gone all the same.
-        over, self._overwritten = self._overwritten, LinuxState()
-        swept = over.routes.keys() - flushed(over, self._died).routes.keys() - observed.routes.keys()
-        expected = flushed(before, self._died)
-        routes = {key: route for key, route in expected.routes.items() if key not in swept}
-        foreign = steps(LinuxState(expected.nexthops, expected.groups, routes), observed)
+        left = flushed(before, self._died)
+        gone = swept(self._overwritten, self._died) - observed.routes.keys()
+        left = replace(left, routes={key: route for key, route in left.routes.items() if key not in gone})
+        foreign, self._overwritten = steps(left, observed), LinuxState()
         self._died = {name for name in self._numbers if not _can_carry(self._devices.get(name))}
         silent, self._silent = self._silent, look.silent
         self._observed = observed
