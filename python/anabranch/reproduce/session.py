@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.progress import track
@@ -21,7 +21,7 @@ from anabranch.reproduce.judge import turns_record
 from anabranch.reproduce.judge.judge import judge
 from anabranch.reproduce.judge.line import FAILS, Line
 from anabranch.reproduce.judge.turns import MutationTable, compare
-from anabranch.reproduce.records.record import identity, keep, recorded
+from anabranch.reproduce.records.record import Kept, identity, keep, recorded
 from anabranch.reproduce.records.spot_check import SpotCheck
 from anabranch.simulate.study.local import cores
 
@@ -43,6 +43,8 @@ class Evaluated:
     """Whether the values are of a record."""
     mutations: MutationTable | None = None
     """Verdicts with each mechanism broken on purpose; None where that was not tried."""
+    kept: Kept | None = None
+    """Cells of a record that did not run again; None if all have."""
 
     @property
     def note(self) -> str:
@@ -51,11 +53,12 @@ class Evaluated:
 
 
 def run(
-    groups: Sequence[Group], output: Path, quick: bool, context: Context, mutations: bool = False
+    groups: Sequence[Group], output: Path, quick: bool, context: Context, mutations: bool = False, grow: int = 0
 ) -> list[Evaluated]:
     """Reads all groups, so that what is wrong with one is found before any runs; then runs and judges them in turn.
 
-    With `mutations` each group runs with each mechanism of its load balancers broken, too.
+    With `mutations` each group runs with each mechanism of its load balancers broken, too. With `grow` so many cells of
+    each record run again, and if they are the same, all that it has stay.
 
     Raises:
         AnabranchError: a group's files are wrong, or results cannot be written.
@@ -66,10 +69,23 @@ def run(
         groups, "reading the studies", console=SafeConsole(stderr=True), transient=True, disable=context.quiet
     )
     prepared = [_prepared(group, quick, output, mutations) for group in steps]
+    kept: dict[str, Kept] = {}
+    if grow:
+        prepared = [(_grown(one, grow, context, kept), mutated) for one, mutated in prepared]
     works = [one.announcement for pair in prepared for one in pair if one is not None]
     for line in _announced([work for work in works if work is not None], quick):
         context.report(line)
-    return [_evaluated(one, broken, context) for one, broken in prepared]
+    evaluated = [_evaluated(one, broken, context) for one, broken in prepared]
+    return [replace(one, kept=kept.get(one.group.label)) for one in evaluated]
+
+
+def _grown(one: Prepared, count: int, context: Context, kept: dict[str, Kept]) -> Prepared:
+    """The study with the cells of its record; `kept` gets how many by its name."""
+    known = recorded(one.group)
+    if known is None:
+        raise AnabranchError(f"{one.group.label}: --grow: no record; leave --grow out")
+    grown, kept[one.group.label] = backend(one.group).grown(one, known, count, context)
+    return grown
 
 
 def _prepared(group: Group, quick: bool, output: Path, mutations: bool) -> tuple[Prepared, Mutated | None]:
@@ -132,7 +148,7 @@ def record(evaluated: Sequence[Evaluated], report: Callable[[str], None]) -> Non
         if any(line.check == FAILS for line in one.lines):
             report(f"{one.group.label}: not recorded: ours is wrong")
         else:
-            report(f"recorded: {keep(one.group, one.evidence.parts())}")
+            report(f"recorded: {keep(one.group, one.evidence.parts(), one.kept)}")
 
 
 def record_mutations(evaluated: Sequence[Evaluated], report: Callable[[str], None]) -> None:

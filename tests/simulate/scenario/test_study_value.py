@@ -32,14 +32,16 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> ab.StudyOutcome:
 
 
 def test_a_study_is_the_same_from_a_dict_an_object_and_a_file(tmp_path: Path) -> None:
+    more = [{"seeds": 3, "at": {"traffic.load": [0.6]}}]
     keys: dict[str, Any] = {"name": "s", "scenario": SCENARIO, "axes": {"traffic": {"load": [0.3, 0.6]}}, "seeds": 2}
-    study = ab.Study(keys)
+    study = ab.Study(keys, more_seeds=more)
+    keys["more_seeds"] = more
     study.to_toml(tmp_path / "s.toml")
     read = ab.Study.from_toml(tmp_path / "s.toml")
     assert read.to_toml() == study.to_toml()
     points = [list(load_study(one).points()) for one in (keys, study, tmp_path / "s.toml", read)]
     assert all(one == points[0] for one in points)
-    assert len(points[0]) == 4
+    assert len(points[0]) == 5
 
 
 def test_results_open_as_what_they_are(outcome: ab.StudyOutcome) -> None:

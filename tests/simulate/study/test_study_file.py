@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from anabranch import AnabranchError
 from anabranch.simulate.runs.literal import document, literal
+from anabranch.simulate.study.changed import changed
 from anabranch.simulate.study.study import Study, load_study, parse_shard
 
 if sys.version_info >= (3, 11):
@@ -73,6 +74,39 @@ def test_axes_become_cells_seed_by_seed(tmp_path: Path) -> None:
     ]
 
 
+def test_points_may_have_more_seeds_than_the_others(tmp_path: Path) -> None:
+    text = """
+        scenario = {}
+        seeds = "4:5"
+        [axes]
+        traffic.load = [0.3, 0.6]
+        routing.balance = ["ecmp", "spray"]
+        [[more_seeds]]
+        seeds = "5:6"
+        at = { traffic.load = [0.6] }
+        [[more_seeds]]
+        seeds = [6, 1]
+        at = { traffic.load = [0.3, 0.6], routing.balance = ["spray"] }
+        [quick]
+        note = "less"
+        """
+    found = study(tmp_path, text)
+    assert (found.seeds, found.all_seeds) == ([4, 5], [4, 5, 6, 1])
+    cells = [(one.seed, one.labels["traffic.load"], one.labels["routing.balance"]) for one in found.points()]
+    every = [(load, balance) for load in (0.3, 0.6) for balance in ("ecmp", "spray")]
+    assert cells == [
+        *((seed, *one) for seed in (4, 5) for one in every),
+        *((6, *one) for one in every[1:]),
+        *((1, *one) for one in every[1::2]),
+    ]
+    for fewer in (
+        load_study(tmp_path / "study.toml", quick=True),
+        changed(found, seeds=[5]),
+        changed(found, loads=[0.4]),
+    ):
+        assert fewer.all_seeds == fewer.seeds
+
+
 def test_tables_named_by_links_are_values_in_themselves(tmp_path: Path) -> None:
     found = study(
         tmp_path,
@@ -109,6 +143,17 @@ def test_a_scenario_is_found_beside_its_study(tmp_path: Path) -> None:
         ("scenario = {}\n[axes]\nload = 0.3", "axes.load: no values; give a list"),
         ("scenario = {}\n[axes]\nload = [0.3, 0.3]", "axes.load: .*twice"),
         ("scenario = {}\n[axes]\nseed = [1, 2]", "axes.seed: .*give seeds = 5"),
+        ('scenario = {}\nseeds = "5:3"', "seeds: 5:3: no seeds; give how many, as in 10, or which"),
+        ("scenario = {}\nmore_seeds = 3", "more_seeds.0: 3: not a table"),
+        ("scenario = {}\n[[more_seeds]]\nseed = 3", "more_seeds.0.seed: unknown key; did you mean seeds"),
+        ("scenario = {}\n[[more_seeds]]\nseeds = 3", "more_seeds.0.at: None: name values of an axis"),
+        ("scenario = {}\n[[more_seeds]]\nseeds = 3\nat = { x = [1] }", "more_seeds.0.at.x: no such axis"),
+        ("scenario = {}\naxes.x = [1]\n[[more_seeds]]\nseeds = 3\nat.x = 1", "more_seeds.0.at.x: 1: give a list"),
+        (
+            "scenario = {}\naxes.x = [1]\n[[more_seeds]]\nseeds = 3\nat.x = [2]",
+            "at.x: 2: no value of the axis; it has 1",
+        ),
+        ("scenario = {}\naxes.x = [1]\n[[more_seeds]]\nat.x = [1]", "more_seeds.0: seeds: None: no seeds"),
         ('scenario = {}\nname = "../x"', "name: ../x"),
         ("scenario = {", "not TOML"),
     ],

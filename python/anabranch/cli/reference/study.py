@@ -105,7 +105,8 @@ quick = { statistic = "p99" }
 
 def simulator() -> dict[str, Key]:
     """Keys of the study of a simulation, by their paths."""
-    return asked(lambda text, file: load_study(parse_toml(text, file)), ["scenario = {}"])
+    more = "scenario = {}\naxes.scheme = [1]\nmore_seeds = [{ seeds = 2, at.scheme = [1] }]"
+    return asked(lambda text, file: load_study(parse_toml(text, file)), [more])
 
 
 def page() -> str:
@@ -200,6 +201,13 @@ kept. `anabranch reproduce PAPER --recorded` judges the numbers by the claims as
 says so if the study has changed since. A run with `--quick` names the claims on which the record says the opposite of
 it. A test refuses a record of another study. The pages of [the papers](reproduced/valo.md) are written from the
 records.
+
+A claim that a record leaves undecided needs more seeds, and often in two cells of a hundred: `[[more_seeds]]` names
+them, and `anabranch reproduce STUDY --record --grow 8` runs only what the record lacks, after eight of its cells have
+run again and were the same to the last bit. It refuses where `study.toml` has changed in more than its seeds
+(`record.json` has a second hash without them, `cells`), or the model has. The record says how many of its cells are of
+an earlier day. The interval of one point is over the seeds of that point, that of a pair over those that both have, and
+means and figures are over the seeds that all of their cells have.
 
 A record is of the version that made it, and says so. `anabranch reproduce STUDY --spot-check 20` runs 20 of its cells
 again, drawn by chance and always the same ones, in a folder of their own, and compares every number to the last bit of

@@ -46,6 +46,14 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Smaller fabrics, fewer seeds: minutes, not hours.")] = False,
     recorded: Annotated[bool, typer.Option("--recorded", help="Full runs, from their records; nothing runs.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep a full run's numbers for `--recorded`.")] = False,
+    grow: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="With `--record`: keep the cells that the record has, if N of them are the same when they run again.",
+        ),
+    ] = None,
     mutations: Annotated[
         bool, typer.Option("--mutations", help="Break each named mechanism on purpose, and print which verdicts turn.")
     ] = False,
@@ -70,6 +78,9 @@ def reproduce(
     broken, and prints the verdicts beside each other: a verdict that no mutation turns says nothing about the
     mechanism. With `--record` the table is kept beside the record, from a `--quick` run as well.
 
+    A study that has more seeds than its record takes `--record --grow 8`: eight cells of the record run again, and if
+    they are the same to the last bit, only those that it lacks run.
+
     `--spot-check` says whether a record still holds: with `--record` too, the record says so from then on.
 
     The status is 1 if ours contradicts theory: then our code is wrong, whatever the papers say; and if a number of a
@@ -83,12 +94,21 @@ def reproduce(
     for other, given in (("--quick", quick), ("--record", record)):
         if recorded and given:
             raise AnabranchError(f"reproduce: {other}: --recorded runs nothing; leave one of the two out")
-    others = {"--quick": quick, "--recorded": recorded, "--mutations": mutations, "--json": json, "--output": output}
+    others = {
+        "--quick": quick,
+        "--recorded": recorded,
+        "--mutations": mutations,
+        "--json": json,
+        "--output": output,
+        "--grow": grow,
+    }
     for other, named in others.items():
         if spot_check is not None and named:
             raise AnabranchError(f"reproduce: {other}: --spot-check prints one line a study; leave one of the two out")
     if quick and record and not mutations:
         raise AnabranchError("reproduce: --quick: a record is of a full run; leave --quick or --record out")
+    if grow is not None and (not record or quick or mutations):
+        raise AnabranchError("reproduce: --grow: a record grows; give --record, and neither --quick nor --mutations")
     chosen = select(studies or [], everything, with_records=recorded or spot_check is not None)
     name = "all" if everything else "-".join(study.replace("/", "-") for study in studies or [])
     if record:
@@ -100,7 +120,7 @@ def reproduce(
         return
     kind = "-quick" if quick else "-recorded" if recorded else ""
     folder = output or Path("runs") / "reproduce"
-    run = _Run(chosen, f"{name}{kind}", folder, json, quiet, quick, record, mutations)
+    run = _Run(chosen, f"{name}{kind}", folder, json, quiet, quick, record, mutations, grow or 0)
     _show(run, _recalled(run) if recorded else _ran(run))
 
 
@@ -122,6 +142,8 @@ class _Run:
     quick: bool
     record: bool
     mutations: bool
+    grow: int
+    """Cells of each record that run again before it grows; 0 if it does not."""
 
     @property
     def silent(self) -> bool:
@@ -175,7 +197,7 @@ def _ran(run: _Run) -> list[Evaluated]:
 
     try:
         context = Context(_command(), run.silent, report)
-        evaluated = session.run(run.chosen, run.output, run.quick, context, run.mutations)
+        evaluated = session.run(run.chosen, run.output, run.quick, context, run.mutations, run.grow)
     except KeyboardInterrupt:
         typer.echo(f"{run.output}: stopped; the same command runs what is left", err=True)
         raise typer.Exit(STATUS_STOPPED) from None

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from anabranch.files.errors import AnabranchError
 from anabranch.reproduce.claims.measure import Measure
 from anabranch.reproduce.values.estimate import Estimates
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from anabranch.reproduce.claims.claim import Expected
     from anabranch.reproduce.claims.group import Group
-    from anabranch.reproduce.records.record import Record
+    from anabranch.reproduce.records.record import Kept, Record
     from anabranch.reproduce.records.spot_check import SpotCheck
     from anabranch.reproduce.values.ranking import Ranking
     from anabranch.simulate.stats.size_classes import SizeClass
@@ -196,6 +197,16 @@ class Backend(ABC):
         """A study under the mutations that it can have; None where nothing in it can be broken on purpose."""
         del prepared
         return None
+
+    def grown(self, prepared: Prepared, record: Record, cells: int, context: Context) -> tuple[Prepared, Kept]:
+        """A study that runs only the cells that its record lacks, after so many of those that it has have run again.
+
+        Raises:
+            AnabranchError: the record's cells cannot stay.
+
+        """
+        del record, cells, context
+        raise AnabranchError(f"{prepared.group.label}: --grow: {self.unchecked}; leave --grow out")
 
     def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
         """Some cells of a record, run again; none where values are not modelled.

@@ -176,14 +176,19 @@ def _means(request: FigureRequest, cells: Cells, axes: Sequence[str]) -> dict[tu
     order = list(cells.axes)
     fixed = [(order.index(axis), label) for axis, label in request.at.items() if axis not in axes]
     named = [order.index(axis) for axis in axes]
-    by_seed: dict[tuple[object, ...], dict[int, list[float]]] = {}
+    by_seed: dict[tuple[object, ...], dict[int, list[float | None]]] = {}
     for (labels, seed, quantity), number in cells.numbers.items():
-        if number is None or quantity != request.quantity or any(labels[place] != label for place, label in fixed):
+        if quantity != request.quantity or any(labels[place] != label for place, label in fixed):
             continue
         seeds = by_seed.setdefault(tuple(labels[place] for place in named), {})
         seeds.setdefault(seed, []).append(number)
     means: dict[tuple[object, ...], Mean] = {}
     for labels, seeds in by_seed.items():
-        of_seeds = np.array([float(np.mean(numbers)) for numbers in seeds.values()])
+        # A seed that only some of the cells have would be a mean of these alone.
+        whole = max(map(len, seeds.values()))
+        known = [[one for one in numbers if one is not None] for numbers in seeds.values() if len(numbers) == whole]
+        of_seeds = np.array([float(np.mean(numbers)) for numbers in known if numbers])
+        if not of_seeds.size:
+            continue
         means[labels] = (float(of_seeds.mean()), half_width(of_seeds))
     return means

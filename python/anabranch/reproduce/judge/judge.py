@@ -76,12 +76,9 @@ def judge(group: str, claim: Claim, evidence: Evidence, least_seeds: int = 2) ->
     else:
         verdict = _compare(claim, chosen, estimates, fair, evidence)
         # Times repeat on the machine, and exact values need no repetition at all.
-        if (
-            verdict.kind in (AGREES, RANKS, DIFFERS, BLIND)
-            and 0 < estimates.seeds < least_seeds
-            and not estimates.timed
-        ):
-            few = f"{estimates.seeds} {estimates.repeated}; a full run decides with {least_seeds} at least"
+        fewest = min(map(estimates.seeds_of, chosen))
+        if verdict.kind in (AGREES, RANKS, DIFFERS, BLIND) and 0 < fewest < least_seeds and not estimates.timed:
+            few = f"{fewest} {estimates.repeated}; a full run decides with {least_seeds} at least"
             verdict = _Verdict(UNDECIDED, "", few, least_seeds)
     reasons = [verdict.note, cause(claim, verdict.kind, verdict.outcome, estimates, fair, evidence)]
     if verdict.kind == DIFFERS:
@@ -205,7 +202,7 @@ def _undecided(
     if not estimates.seeds:
         return _Verdict(UNDECIDED, "", why)
     return _more(
-        why, most_needed([seeds_deciding(one, estimates.seeds, distance) for one, distance in apart]), estimates
+        why, most_needed([seeds_deciding(one, estimates.seeds_of(one), distance) for one, distance in apart]), estimates
     )
 
 
@@ -265,6 +262,11 @@ def _grouped(pairs: list[tuple[Any, Any]]) -> Iterable[tuple[Any, list[str]]]:
         yield first, [str(second) for one, second in pairs if one == first]
 
 
+def _seeds(estimates: Estimates, shown: Estimate | None) -> int:
+    """Values behind what is shown; of a range, those that all of its points have."""
+    return estimates.seeds if shown is None else estimates.seeds_of(shown)
+
+
 def _text(measure: Measure, chosen: Sequence[Estimate], estimates: Estimates) -> str:
     if len(chosen) > 1:
         ends = [end for one in chosen for end in (one.low, one.high) if end is not None]
@@ -311,7 +313,7 @@ def _line(
         value=shown.value if shown else None,
         low=shown.low if shown else None,
         high=shown.high if shown else None,
-        seeds=estimates.seeds if estimates else 0,
+        seeds=_seeds(estimates, shown) if estimates else 0,
         repeated=estimates.repeated if estimates else "seeds",
         needed=verdict.needed,
         fair=fair.value if fair else None,

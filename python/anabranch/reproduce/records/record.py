@@ -9,9 +9,9 @@ import datetime
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,24 @@ MUTATIONS = "mutations.json"
 """File of verdicts under mutations, which a new record leaves as it is."""
 UNRELATED = ("quick", "title", "code")
 """Keys of a study's file that do not change what a full run measures: where its code stands does not, either."""
+HOW_OFTEN = ("seeds", "more_seeds")
+"""Keys of a study's file that say how many cells there are, and change none of them."""
 HASH_CHARACTERS = 12
 DAMAGED = (KeyError, ValueError, TypeError, OSError, pl.exceptions.PolarsError)
 """What reading a damaged file raises."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Cells of a record that are of the record before."""
+
+    cells: int
+    of: int
+    """Cells of the whole record."""
+    checked: int
+    """Cells of the record before that ran again, and were the same."""
+    date: str
+    """Date of the record before."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +62,18 @@ class Record:
     date: str
     same: Mapping[str, Any] | None = None
     """Spot check that found the same numbers: `model_version`, `cells`, `of`, `date`; see `spot_check`."""
+    cells: str = ""
+    """Hash of what the study says of each cell, whatever its seeds; empty where an older version made the record."""
+    kept: Mapping[str, Any] | None = None
+    """The fields of `Kept`; None if all cells have run for this record."""
 
     def origin(self, *, modelled: bool) -> str:
         """When and by what it was made, in words; of values that the simulator's model does not yield, without it."""
         words = f"recorded {self.date} by anabranch {self.version}"
         if not modelled:
             return words
+        if self.kept is not None:
+            words += f" ({self.kept['cells']:,} of {self.kept['of']:,} cells on {self.kept['date']})"
         addition = ""
         if self.same is not None and self.same["model_version"] == MODEL_VERSION:
             cells, of = self.same["cells"], self.same["of"]
@@ -88,8 +109,17 @@ class Record:
 
 def identity(group: Group) -> str:
     """Hash of everything in a study's file that a full run depends on, and of the scenario that it names."""
+    return _hash(group, UNRELATED)
+
+
+def cells_identity(group: Group) -> str:
+    """Hash of what a study says of each of its cells: a study with more seeds has the same."""
+    return _hash(group, (*UNRELATED, *HOW_OFTEN))
+
+
+def _hash(group: Group, without: Collection[str]) -> str:
     table = read_toml(group.folder / FILE)
-    kept: dict[str, Any] = {key: value for key, value in table.items() if key not in UNRELATED}
+    kept: dict[str, Any] = {key: value for key, value in table.items() if key not in without}
     if isinstance(kept.get("scenario"), str):
         kept["scenario"] = (group.folder / kept["scenario"]).read_text(encoding="utf-8")
     text = json.dumps(kept, sort_keys=True, default=str)
@@ -111,8 +141,8 @@ def refuse_installed(groups: Iterable[Group]) -> None:
             )
 
 
-def keep(group: Group, parts: Mapping[str, bytes]) -> Path:
-    """Writes a record in place of an older one, and returns its folder.
+def keep(group: Group, parts: Mapping[str, bytes], kept: Kept | None = None) -> Path:
+    """Writes a record in place of an older one, of which it has kept some cells or none, and returns its folder.
 
     Raises:
         AnabranchError: it cannot be written.
@@ -120,9 +150,11 @@ def keep(group: Group, parts: Mapping[str, bytes]) -> Path:
     """
     manifest = {
         "study": identity(group),
+        "cells": cells_identity(group),
         "version": VERSION,
         "model_version": MODEL_VERSION,
         "date": datetime.date.today().isoformat(),
+        **({} if kept is None else {"kept": asdict(kept)}),
     }
     mutations = group.folder / FOLDER / MUTATIONS
     beside = {MUTATIONS: mutations.read_bytes()} if mutations.is_file() else {}

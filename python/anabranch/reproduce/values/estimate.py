@@ -75,6 +75,8 @@ class Estimate:
     high: float | None
     point: dict[str, Any] = field(default_factory=dict)
     """Value by axis that is neither held nor compared; empty for a mean over all of them."""
+    seeds: int | None = None
+    """Number of values behind it, where points may have different ones."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class Estimates:
     missing: list[str]
     """Reasons of cells that are left out, each once."""
     seeds: int
+    """Number of values behind the mean."""
     unfinished: tuple[int, int] = (0, 0)
     """Flows that did not end, and all, of the cells that count; (0, 0) where they do not matter."""
     oracle: Oracle | None = None
@@ -104,6 +107,10 @@ class Estimates:
     """Reason why a value of a quick study cannot be compared with the paper's; its side still can."""
     timed: bool = False
     """Whether the value is a time on this machine, which no seed repeats."""
+
+    def seeds_of(self, one: Estimate) -> int:
+        """Number of values behind one of them."""
+        return self.seeds if one.seeds is None else one.seeds
 
     def chosen(self, across: str) -> list[Estimate]:
         """Estimates that a measure's `across` names: all points of `each`, from the least on, or one."""

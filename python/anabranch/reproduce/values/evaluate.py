@@ -129,10 +129,11 @@ def _estimate(measure: CellMeasure, numbers: Sequence[float], point: Labels) -> 
     array = np.array(numbers)
     if not measure.relative:
         mean, half = float(array.mean()), half_width(array)
-        return Estimate(mean, None if half is None else mean - half, None if half is None else mean + half, point)
+        low, high = (None, None) if half is None else (mean - half, mean + half)
+        return Estimate(mean, low, high, point, len(numbers))
     ratio = paired_ratio(array, np.ones_like(array))
     ends = [measure.formed(end) for end in (ratio.low, ratio.high) if end is not None]
-    return Estimate(measure.formed(ratio.mean), min(ends, default=None), max(ends, default=None), point)
+    return Estimate(measure.formed(ratio.mean), min(ends, default=None), max(ends, default=None), point, len(numbers))
 
 
 def _points(measure: CellMeasure, cells: Cells, missing: list[str]) -> Iterable[Labels]:
@@ -175,7 +176,9 @@ def _number(quantity: Quantity, labels: Mapping[str, Any], seed: int, cells: Cel
         return None
     number = cells.numbers.get((cell, seed, quantity))
     if (cell, seed, quantity) not in cells.numbers:
-        missing.append(NOT_RECORDED)
+        # A cell that has the quantity at its first seed is one with fewer seeds than others.
+        if (cell, cells.seeds[0], quantity) not in cells.numbers:
+            missing.append(NOT_RECORDED)
     elif number is None:
         why = f"the load balancer does not count {', '.join(quantity.counts)}" if quantity.counts else ""
         missing.append(why or f"too few flows finished for {quantity.words}")

@@ -60,14 +60,15 @@ def rank(measure: CellMeasure, cells: Cells) -> Ranking:
             # Differences, for a quantity may be zero; of the logarithms where it may not, as of all ratios.
             positive = all(one in means and means[one].value > 0 for one in (better, worse))
             pair = replace(_of(measure, worse, better), form="ratio" if positive else "difference")
-            ratio = evaluate(pair, cells).mean if {better, worse} <= set(means) else None
-            if ratio is None:
+            compared = evaluate(pair, cells) if {better, worse} <= set(means) else None
+            if compared is None or compared.mean is None:
                 continue
+            ratio = compared.mean
             pairs += 1
             neutral = 1.0 if positive else 0.0
             if ratio.low is None or ratio.high is None or ratio.low <= neutral <= ratio.high:
                 undecided.append((better, worse))
-                asked.append(seeds_deciding(ratio, seeds, abs(ratio.value - neutral)))
+                asked.append(seeds_deciding(ratio, compared.seeds, abs(ratio.value - neutral)))
             elif (ratio.value > neutral) != measure.lower_is_better:
                 contradicted.append((better, worse))
     ranked = sorted(means.items(), key=lambda one: one[1].value, reverse=not measure.lower_is_better)

@@ -29,7 +29,8 @@ class Study(MutableMapping[str, Any]):
         scenario: A scenario file, an `ab.Scenario`, or a dict of a scenario's keys.
         axes: Values by key, as in `{"traffic.load": [0.3, 0.6], "routing.balance": ["ecmp", "letflow"]}`; for named
             values a dict of dicts, each with the keys that it changes.
-        seeds: Number of seeds, or a list of them.
+        seeds: Number of seeds, a list of them, or text as in `"11:20"`.
+        more_seeds: Points that have more of them: dicts with `seeds`, and `at`, a dict of lists of values by axis.
         name: Name of its folder of results.
         quick: Smaller study, as docs/study.md describes it.
 
@@ -45,13 +46,21 @@ class Study(MutableMapping[str, Any]):
         *,
         scenario: str | Path | Mapping[str, Any] | None = None,
         axes: Mapping[str, Any] | None = None,
-        seeds: int | Sequence[int] | None = None,
+        seeds: int | str | Sequence[int] | None = None,
+        more_seeds: Sequence[Mapping[str, Any]] | None = None,
         name: str | None = None,
         quick: Mapping[str, Any] | None = None,
     ) -> None:
         self.file = str(getattr(given, "file", UNNAMED))
         self._given: dict[str, Any] = {}
-        values_by_key = {"name": name, "scenario": scenario, "axes": axes, "seeds": seeds, "quick": quick}
+        values_by_key = {
+            "name": name,
+            "scenario": scenario,
+            "axes": axes,
+            "seeds": seeds,
+            "more_seeds": more_seeds,
+            "quick": quick,
+        }
         self.update({**(given or {}), **{key: value for key, value in values_by_key.items() if value is not None}})
 
     @classmethod
@@ -151,6 +160,6 @@ class Study(MutableMapping[str, Any]):
         sweep = resolve(written, FOLDER)
         axes = table_values(written.axes)
         rows = [[axis, ", ".join(map(str, labels))] for axis, labels in axes.items()]
-        rows += [["seed", ", ".join(map(str, written.seeds))], ["cells", str(len(sweep.cells))]]
+        rows += [["seed", ", ".join(map(str, written.all_seeds))], ["cells", str(len(sweep.cells))]]
         rows.append(["runs", f"{len(sweep.jobs)} different scenarios"])
         return ["axis", "values"], rows

@@ -20,15 +20,17 @@ def changed(
 ) -> Study:
     """The study with other seeds, other values of the axis `traffic.load`, and keys of its scenario changed.
 
+    With other seeds or loads no point has more seeds than another.
+
     Raises:
         AnabranchError: a key that an axis changes, too.
 
     """
     if loads is not None:
         values = [Value(load, [(LOAD, literal(load))]) for load in loads]
-        study = replace(study, axes={**study.axes, LOAD: values})
+        study = replace(study, axes={**study.axes, LOAD: values}, more_seeds=[])
     if seeds is not None:
-        study = replace(study, seeds=list(seeds))
+        study = replace(study, seeds=list(seeds), more_seeds=[])
     for key, _ in overrides:
         for axis, values in study.axes.items():
             if any(_touches(key, changes) for value in values for changes, _ in value.overrides):

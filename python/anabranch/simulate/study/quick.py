@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.files.errors import AnabranchError
-from anabranch.files.hints import nearest
 from anabranch.files.settings import Settings
-
-SEEDS = "how many, or a list of them"
-"""Values of keys of seeds."""
+from anabranch.simulate.study.more_seeds import SEEDS
+from anabranch.simulate.study.named_labels import named_labels
 
 
 @dataclass(frozen=True)
@@ -27,11 +24,11 @@ class Quick:
     """Labels that are kept, by axis."""
 
 
-def read_quick(file: str, given: object) -> Quick:
-    """Reads the table.
+def read_quick(file: str, given: object, known: Mapping[str, Sequence[Any]]) -> Quick:
+    """Reads the table; `known` has the labels of every axis.
 
     Raises:
-        AnabranchError: a key is unknown, or a value is not as it must be.
+        AnabranchError: a key is unknown, a value is not as it must be, or the study does not have an axis or a label.
 
     """
     settings = Settings(file, "quick", given)
@@ -45,37 +42,4 @@ def read_quick(file: str, given: object) -> Quick:
     for key, value, kind in (("note", note, str), ("scenario", scenario, dict), ("axes", axes, dict)):
         if not isinstance(value, kind):
             settings.refuse(key, value, f"give a {'text' if kind is str else 'table'}")
-    return Quick(note, seeds, scenario, dict(_lists(file, axes, "")))
-
-
-def _lists(file: str, table: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, list[Any]]]:
-    for key, value in table.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, dict):
-            yield from _lists(file, value, f"{name}.")
-        elif isinstance(value, list) and value:
-            yield name, value
-        else:
-            raise AnabranchError(f"{file}: quick.axes.{name}: {value}: give a list of the axis' values that stay")
-
-
-def kept(file: str, axes: Mapping[str, list[Any]], quick: Quick, label: Callable[[Any], Any]) -> dict[str, list[Any]]:
-    """Keeps only some values of axes; `label` names a value.
-
-    Raises:
-        AnabranchError: the study does not have an axis or a value.
-
-    """
-    for name, labels in quick.axes.items():
-        if name not in axes:
-            raise AnabranchError(f"{file}: quick.axes.{name}: no such axis; {nearest(name, list(axes))}")
-        known = [label(value) for value in axes[name]]
-        for one in labels:
-            if one not in known:
-                raise AnabranchError(
-                    f"{file}: quick.axes.{name}: {one}: no value of the axis; it has {', '.join(map(str, known))}"
-                )
-    return {
-        name: [value for value in values if name not in quick.axes or label(value) in quick.axes[name]]
-        for name, values in axes.items()
-    }
+    return Quick(note, seeds, scenario, named_labels(f"{file}: quick.axes", axes, known))

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.files.errors import AnabranchError
-from anabranch.files.settings import REQUIRED, TABLE, Settings
+from anabranch.files.settings import REQUIRED, TABLE, TABLES, Settings
 from anabranch.files.toml_document import parse_toml
 from anabranch.simulate.own.named import Own, own_name
 from anabranch.simulate.own.override import BALANCE
 from anabranch.simulate.runs.literal import file_text, literal, plain
 from anabranch.simulate.runs.load import UNNAMED as SCENARIO
 from anabranch.simulate.runs.load import read_text
+from anabranch.simulate.study.more_seeds import SEEDS, MoreSeeds, read_more_seeds
 from anabranch.simulate.study.own_value import replaced
-from anabranch.simulate.study.quick import SEEDS, kept, read_quick
+from anabranch.simulate.study.quick import read_quick
+from anabranch.simulate.study.ranges import parse_seeds
 
 QUICK_SUFFIX = "-quick"
 UNNAMED = "study"
@@ -66,19 +68,29 @@ class Study:
     """Whether the scenario is a file of its own, whose lines errors name."""
     axes: dict[str, list[Value]]
     seeds: list[int]
+    """Seeds of every point."""
+    more_seeds: list[MoreSeeds] = field(default_factory=list)
     overrides: Overrides = field(default_factory=list)
     """Overrides of the scenario, applied before those of the axes."""
     quick_note: str = ""
     """Difference from the full study, if this is the quick one."""
+
+    @property
+    def all_seeds(self) -> list[int]:
+        """Seeds of any point, those of every point first."""
+        return list(dict.fromkeys([*self.seeds, *(seed for more in self.more_seeds for seed in more.seeds)]))
 
     def points(self) -> Iterator[Point]:
         """Every cell, all points of one seed before the next seed.
 
         A sweep that is stopped halfway has then whole seeds rather than whole points.
         """
-        for seed in self.seeds:
+        for seed in self.all_seeds:
+            more = [one for one in self.more_seeds if seed in one.seeds]
             for values in product(*self.axes.values()):
                 labels = dict(zip(self.axes, (value.label for value in values), strict=True))
+                if seed not in self.seeds and not any(one.has(labels) for one in more):
+                    continue
                 overrides = [pair for value in values for pair in value.overrides]
                 own = next((value.own for value in values if value.own is not None), None)
                 yield Point(labels, [*self.overrides, *overrides, (SEED_KEY, str(seed))], seed, own)
@@ -103,15 +115,19 @@ def load_study(source: str | Path | Mapping[str, Any], quick: bool = False) -> S
         raise AnabranchError(f"{file}: name: {name}: names a folder; use letters, digits, dots and dashes")
     text, scenario_file, lines = _scenario(file, given["scenario"])
     axes, seeds = _axes(file, given["axes"]), _seeds(file, given["seeds"])
-    small = read_quick(file, given["quick"])
-    fewer = kept(file, axes, small, lambda value: value.label)
+    more = read_more_seeds(file, given["more_seeds"], table_values(axes), _seeds)
+    small = read_quick(file, given["quick"], table_values(axes))
+    fewer = {
+        axis: [value for value in values if axis not in small.axes or value.label in small.axes[axis]]
+        for axis, values in axes.items()
+    }
     fewer_seeds = seeds if small.seeds is None else _seeds(f"{file}: quick", small.seeds)
     if not quick:
-        return Study(file, name, text, scenario_file, lines, axes, seeds)
+        return Study(file, name, text, scenario_file, lines, axes, seeds, more)
     if "quick" not in table:
         raise AnabranchError(f"{file}: quick: there is no such table; without --quick the whole study runs")
     changes = list(_overrides(small.scenario))
-    return Study(file, f"{name}{QUICK_SUFFIX}", text, scenario_file, lines, fewer, fewer_seeds, changes, small.note)
+    return Study(file, f"{name}{QUICK_SUFFIX}", text, scenario_file, lines, fewer, fewer_seeds, [], changes, small.note)
 
 
 def _given(settings: Settings) -> dict[str, Any]:
@@ -136,7 +152,15 @@ def _given(settings: Settings) -> dict[str, Any]:
             values="a table of lists, or of tables",
             otherwise="none",
         ),
-        "seeds": settings.given("seeds", 1, "Number of seeds, or a list of them.", values=SEEDS),
+        "seeds": settings.given("seeds", 1, "Seeds of every point.", values=SEEDS),
+        "more_seeds": settings.given(
+            "more_seeds",
+            [],
+            "Points that have more seeds than the others, as those that a claim compares; `--quick`, `--seeds` and "
+            "`--loads` leave them out.",
+            values=f"{TABLES} `[[more_seeds]]`",
+            otherwise="none",
+        ),
         "quick": settings.given("quick", {}, "Smaller study that `--quick` runs.", values=TABLE, otherwise="none"),
     }
     settings.end()
@@ -164,6 +188,8 @@ def _scenario(file: str, given: object) -> tuple[str, str, bool]:
 def _seeds(file: str, given: object) -> list[int]:
     if isinstance(given, int) and not isinstance(given, bool) and given >= 1:
         return list(range(1, given + 1))
+    if isinstance(given, str):
+        return parse_seeds(given, f"{file}: seeds")
     if isinstance(given, list) and given and all(isinstance(seed, int) and seed >= 0 for seed in given):
         if len(set(given)) == len(given):
             return given

@@ -191,7 +191,7 @@ def finish(sweep: Sweep, classes: Sequence[SizeClass], command: Sequence[str], q
         "name": sweep.study.name,
         "command": list(command),
         "axes": axes,
-        "seeds": sweep.study.seeds,
+        "seeds": sweep.study.all_seeds,
         "interval": "95 %, Student's t over seeds",
         "size_classes": [one.label for one in classes],
         "left_out": [{"point": one.point, "seed": one.seed, "reason": one.reason} for one in sweep.refused],

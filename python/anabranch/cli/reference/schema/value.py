@@ -126,9 +126,10 @@ RULES: tuple[tuple[str, Schema | Callable[[re.Match[str]], Schema]], ...] = (
     (r"names or numbers of ports|numbers and ranges, as in .*", one_or_more({"type": ["string", "integer"]})),
     (r"(?:names of|prefixes|addresses|a list of)\b.*|a name, or a list of names", one_or_more({"type": "string"})),
     (
-        r"how many, or a list of them",
+        r"how many, a list of them, or text as in .*",
         either(
             {"type": "integer", "minimum": 1},
+            {"type": "string", "pattern": r"^\d+(:\d+)?(,\d+(:\d+)?)*$"},
             {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": True},
         ),
     ),

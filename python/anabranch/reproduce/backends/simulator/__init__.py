@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.backends.simulator.mutated import MutatedStudy
     from anabranch.reproduce.backends.simulator.simulate import SimulatorStudy
     from anabranch.reproduce.claims.group import Group
-    from anabranch.reproduce.records.record import Record
+    from anabranch.reproduce.records.record import Kept, Record
     from anabranch.reproduce.records.spot_check import SpotCheck
     from anabranch.simulate.stats.size_classes import SizeClass
 
@@ -42,6 +42,14 @@ class Simulator(CellBackend):
 
         assert isinstance(prepared, SimulatorStudy)
         return mutated(prepared)
+
+    def grown(self, prepared: Prepared, record: Record, cells: int, context: Context) -> tuple[SimulatorStudy, Kept]:
+        """A study with the cells of its record, of which some have run again."""
+        from anabranch.reproduce.backends.simulator.grown import grown
+        from anabranch.reproduce.backends.simulator.simulate import SimulatorStudy
+
+        assert isinstance(prepared, SimulatorStudy)
+        return grown(prepared, record, cells, context)
 
     def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
         """Runs some cells of a record again."""

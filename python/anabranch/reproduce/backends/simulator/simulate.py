@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -44,6 +44,8 @@ class SimulatorStudy:
     whole: Study
     """The study before it was made small."""
     sweep: Sweep
+    kept: Cells | None = None
+    """Cells of a record, which do not run again."""
 
     @property
     def quick_note(self) -> str:
@@ -53,7 +55,16 @@ class SimulatorStudy:
     @cached_property
     def announcement(self) -> Announcement:
         """Cells and time; many flow lists are drawn to foresee it."""
-        return announce(self.group.label, self.sweep)
+        return announce(self.group.label, self._to_run)
+
+    @property
+    def _to_run(self) -> Sweep:
+        """The sweep without the cells that are kept."""
+        if self.kept is None:
+            return self.sweep
+        kept = {key[:2] for key in self.kept.numbers}
+        cells = [one for one in self.sweep.cells if (self.kept.cell(one.point), one.seed) not in kept]
+        return replace(self.sweep, cells=cells, jobs={one.folder: self.sweep.jobs[one.folder] for one in cells})
 
     def run(self, context: Context) -> CellEvidence:
         """Runs what is missing, and measures. A cell that cannot be run is reported, and the others go on.
@@ -63,17 +74,21 @@ class SimulatorStudy:
 
         """
         cells = self.measure(context)
-        if not cells.missing:
+        if not cells.missing and self.kept is None:
             from anabranch.simulate.stats.size_classes import size_classes
 
             finish(self.sweep, size_classes(), context.command, context.quiet)
         return CellEvidence(cells, self.expected.figures)
 
     def measure(self, context: Context) -> Cells:
-        """Runs what is missing, and measures every cell; see `run`."""
+        """Runs what is missing, and measures every cell that is not kept; see `run`."""
         check_writable(self.sweep.folder)
-        failed = run_cells(self.group.label, self.sweep.missing, context)
-        cells = collect(self.sweep, self.whole, self.expected.quantities, failed, context.quiet)
+        sweep = self._to_run
+        failed = run_cells(self.group.label, sweep.missing, context)
+        cells = collect(sweep, self.whole, self.expected.quantities, failed, context.quiet)
+        if self.kept is not None:
+            numbers, unfinished = self.kept.numbers | cells.numbers, self.kept.unfinished | cells.unfinished
+            cells = replace(cells, numbers=numbers, unfinished=unfinished)
         for cell, reason in cells.missing.items():
             cells.missing[cell] = _shortened(reason)
         return cells
@@ -138,7 +153,7 @@ def collect(
         axis: [label for label in labels if label not in axes[axis]]
         for axis, labels in table_values(whole.axes).items()
     }
-    cells = Cells(axes, sweep.study.seeds, left_out=left_out, bounded=True)
+    cells = Cells(axes, sweep.study.all_seeds, left_out=left_out, bounded=True)
     names = list(dict.fromkeys(quantities))
     for refused in sweep.refused:
         cells.missing[cells.cell(refused.point), refused.seed] = refused.reason
