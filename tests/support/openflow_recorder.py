@@ -57,8 +57,16 @@ class Recorder:
             except OSError:
                 return
             with controller, socket.socket(socket.AF_UNIX) as switch:
+                # Open vSwitch hangs up after a second without a greeting, so it is called when there is one.
+                greeting = controller.recv(1 << 16)
                 switch.connect(self._switch)
-                ways = ((controller, switch, self._messages[0]), (switch, controller, self._messages[1]))
+                switch.sendall(greeting)
+                frames = Frames()
+                self._messages[0].extend(frames.feed(greeting))
+                ways = (
+                    (controller, switch, frames, self._messages[0]),
+                    (switch, controller, Frames(), self._messages[1]),
+                )
                 threads = [threading.Thread(target=_pump, args=way, daemon=True) for way in ways]
                 for thread in threads:
                     thread.start()
@@ -66,8 +74,7 @@ class Recorder:
                     thread.join()
 
 
-def _pump(source: socket.socket, sink: socket.socket, messages: list[Message]) -> None:
-    frames = Frames()
+def _pump(source: socket.socket, sink: socket.socket, frames: Frames, messages: list[Message]) -> None:
     with contextlib.suppress(OSError):  # Either side may go first.
         while data := source.recv(1 << 16):
             messages.extend(frames.feed(data))
