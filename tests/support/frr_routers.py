@@ -81,15 +81,14 @@ class Router:
         given = [word for command in commands for word in ("-c", command)]
         return run("vtysh", "--vty_socket", str(self.sockets), *given)
 
-    def shell(self, script: str, folder: Path) -> str:
-        """What a script prints that runs on this router, with FRR's sockets where they are by default."""
+    def shell(self, script: str, folder: Path) -> Run:
+        """Runs a script on this router, with FRR's sockets where they are by default."""
         where = f"mkdir -p {DEFAULT_SOCKETS} && mount --bind {self.sockets} {DEFAULT_SOCKETS}\n"
         inside_of = ("ip", "netns", "exec", self.namespace, "unshare", "--mount", "bash", "-e", "-c", where + script)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         environment = {**os.environ, "PATH": path, "COLUMNS": "100"}
         done = subprocess.run(inside_of, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr + done.stdout
-        return done.stdout
+        return Run(done.returncode, done.stdout, done.stderr)
 
     def split(self, prefix: str) -> dict[str, int]:
         """Weight by device of the kernel's best route of a prefix; empty without one."""
