@@ -88,7 +88,7 @@ class SimulatorStudy:
         cells = collect(sweep, self.whole, self.expected.quantities, failed, context.quiet)
         if self.kept is not None:
             numbers, unfinished = self.kept.numbers | cells.numbers, self.kept.unfinished | cells.unfinished
-            cells = replace(cells, numbers=numbers, unfinished=unfinished)
+            cells = replace(cells, numbers=numbers, unfinished=unfinished, bounded=self.kept.bounded)
         for cell, reason in cells.missing.items():
             cells.missing[cell] = _shortened(reason)
         return cells
