@@ -20,7 +20,7 @@ from anabranch.reproduce.values.cells import NOT_RECORDED, Cells
 from anabranch.reproduce.values.evaluate import evaluate
 from anabranch.reproduce.values.ranking import rank
 from support.command import anabranch
-from support.tiny_study import STUDY, write_study
+from support.tiny_study import STUDY, record_study
 
 RECORD = "studies/paper/fig1/record"
 FCT = Quantity("fct")
@@ -100,10 +100,8 @@ def test_a_figure_takes_no_seed_that_only_some_of_its_cells_have() -> None:
 @pytest.fixture
 def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a study of five seeds, and its record; the study has asked for more since."""
-    write_study(tmp_path)
     monkeypatch.chdir(tmp_path)
-    done = anabranch("reproduce", "paper/fig1", "--record", "--output", "out")
-    assert done.returncode == 0, done.stderr
+    record_study(tmp_path)
     (tmp_path / "studies/paper/fig1/study.toml").write_text(STUDY.replace("seeds = 5\n", MORE))
     return tmp_path
 

@@ -17,7 +17,7 @@ from anabranch.reproduce.selection import select
 from anabranch.reproduce.session import spot_check
 from anabranch.reproduce.values.cells import Cells
 from support.command import anabranch
-from support.tiny_study import STUDY, write_study
+from support.tiny_study import STUDY, record_study
 
 RECORD = "studies/paper/fig1/record"
 SAMPLED = ("valo/deep-learning", "wino/ablation", "dbb/fig8", "tdlb/fig3", "luopan/table1", "reps/fig3")
@@ -27,10 +27,8 @@ SAMPLED = ("valo/deep-learning", "wino/ablation", "dbb/fig8", "tdlb/fig3", "luop
 @pytest.fixture
 def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a study of its own, and its record."""
-    write_study(tmp_path)
     monkeypatch.chdir(tmp_path)
-    done = anabranch("reproduce", "paper/fig1", "--record", "--output", "out")
-    assert done.returncode == 0, done.stderr
+    record_study(tmp_path)
     return tmp_path
 
 

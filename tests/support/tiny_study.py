@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.command import anabranch
 from support.small_scenario import write_small
 
 STUDY = """\
@@ -85,3 +86,10 @@ def write_study(root: Path) -> None:
     write_small(folder)
     (folder / "study.toml").write_text(STUDY)
     (folder / "expected.toml").write_text(EXPECTED)
+
+
+def record_study(root: Path) -> None:
+    """Writes the study below `root`, the working directory, runs it in full and keeps its record."""
+    write_study(root)
+    done = anabranch("reproduce", "paper/fig1", "--record", "--output", "out")
+    assert done.returncode == 0, done.stderr
