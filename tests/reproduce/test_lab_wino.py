@@ -31,6 +31,7 @@ from anabranch.reproduce.claims.claims_file import load_expected
 from anabranch.reproduce.judge.judge import judge
 from anabranch.reproduce.selection import groups
 from support.lab_fixture import need_ovs_lab
+from support.waiting import wait
 
 FOLDER = Path(__file__).parents[2] / "studies" / "wino" / "lab"
 M = 1_000_000
@@ -171,10 +172,15 @@ def test_north_south_traffic_is_measured_and_leaves_wino_the_slices_of_the_rest(
             left_kbps = (200e6 - one - two) / 1e3
             with installed(lab, BY_NAME["wino-meters"], Network({}, outside_bps)):
                 shown = open_vswitch(lab).ofctl("dump-meters", "leaf0")
-                # No scheme's rule takes it off its uplink.
-                again = north_south.measured(lab)
-                assert 0 < again["leaf0", "spine0"] < 10.5e6
-                assert again["leaf0", "spine1"] > 2 * again["leaf0", "spine0"]
+                # No scheme's rule takes it off its uplink; a busy machine may send both at the rate of the slower one.
+                again: dict[tuple[str, str], float] = {}
+
+                def apart() -> bool:
+                    again.update(north_south.measured(lab))
+                    return 0 < 2 * again["leaf0", "spine0"] < again["leaf0", "spine1"]
+
+                wait(apart, lambda: f"leaf0 sends {again}")
+                assert again["leaf0", "spine0"] < 10.5e6
                 rates = [int(kbps) for kbps in re.findall(r"rate=(\d+)", shown)]
             # Slices of what is left towards leaf 1, and as many towards the world; a path wastes less than a slice.
             assert 2 * (left_kbps - 20_000) < sum(rates) <= 2 * left_kbps
