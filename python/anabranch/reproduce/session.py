@@ -65,27 +65,29 @@ def run(
 
     """
     # Hundreds of flow lists are drawn to foresee the time.
-    steps = track(
-        groups, "reading the studies", console=SafeConsole(stderr=True), transient=True, disable=context.quiet
-    )
+    console = SafeConsole(stderr=True)
+    # Elsewhere than on a terminal a bar that goes away leaves an empty line.
+    hidden = context.quiet or not console.is_terminal
+    steps = track(groups, "reading the studies", console=console, transient=True, disable=hidden)
     prepared = [_prepared(group, quick, output, mutations) for group in steps]
-    kept: dict[str, Kept] = {}
+    kept: list[Kept | None] = [None] * len(prepared)
     if grow:
-        prepared = [(_grown(one, grow, context, kept), mutated) for one, mutated in prepared]
+        for place, (one, mutated) in enumerate(prepared):
+            grown, kept[place] = _grown(one, grow, context)
+            prepared[place] = grown, mutated
     works = [one.announcement for pair in prepared for one in pair if one is not None]
     for line in _announced([work for work in works if work is not None], quick):
         context.report(line)
     evaluated = [_evaluated(one, broken, context) for one, broken in prepared]
-    return [replace(one, kept=kept.get(one.group.label)) for one in evaluated]
+    return [replace(one, kept=its) for one, its in zip(evaluated, kept, strict=True)]
 
 
-def _grown(one: Prepared, count: int, context: Context, kept: dict[str, Kept]) -> Prepared:
-    """The study with the cells of its record; `kept` gets how many by its name."""
+def _grown(one: Prepared, count: int, context: Context) -> tuple[Prepared, Kept]:
+    """The study with the cells of its record, of which so many run again."""
     known = recorded(one.group)
     if known is None:
         raise AnabranchError(f"{one.group.label}: --grow: no record; leave --grow out")
-    grown, kept[one.group.label] = backend(one.group).grown(one, known, count, context)
-    return grown
+    return backend(one.group).grown(one, known, count, context)
 
 
 def _prepared(group: Group, quick: bool, output: Path, mutations: bool) -> tuple[Prepared, Mutated | None]:

@@ -206,7 +206,8 @@ class Backend(ABC):
 
         """
         del record, cells, context
-        raise AnabranchError(f"{prepared.group.label}: --grow: {self.unchecked}; leave --grow out")
+        why = "it is short, and runs as a whole" if self.modelled else self.unchecked
+        raise AnabranchError(f"{prepared.group.label}: --grow: {why}; leave --grow out")
 
     def spot_check(self, group: Group, record: Record, cells: int, context: Context) -> SpotCheck:
         """Some cells of a record, run again; none where values are not modelled.

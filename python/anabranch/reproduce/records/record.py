@@ -39,7 +39,7 @@ DAMAGED = (KeyError, ValueError, TypeError, OSError, pl.exceptions.PolarsError)
 
 @dataclass(frozen=True)
 class Kept:
-    """Cells of a record that are of the record before."""
+    """Cells of a record that ran for one before it."""
 
     cells: int
     of: int
@@ -47,7 +47,7 @@ class Kept:
     checked: int
     """Cells of the record before that ran again, and were the same."""
     date: str
-    """Date of the record before."""
+    """Day on which the oldest of them ran."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Record:
         if not modelled:
             return words
         if self.kept is not None:
-            words += f" ({self.kept['cells']:,} of {self.kept['of']:,} cells on {self.kept['date']})"
+            words += f" ({self.kept['cells']:,} of {self.kept['of']:,} cells ran before, from {self.kept['date']} on)"
         addition = ""
         if self.same is not None and self.same["model_version"] == MODEL_VERSION:
             cells, of = self.same["cells"], self.same["of"]

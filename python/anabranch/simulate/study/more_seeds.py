@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.files.errors import AnabranchError
 from anabranch.files.settings import REQUIRED, Settings
 from anabranch.simulate.study.named_labels import named_labels
 
@@ -59,6 +60,9 @@ def _read(
         otherwise=REQUIRED,
     )
     settings.end()
+    if seeds is None:
+        raise AnabranchError(f"{file}: {path}.seeds: missing; give {SEEDS}")
     if not isinstance(at, dict) or not at:
-        settings.refuse("at", at, "name values of an axis; seeds of all points stand at `seeds` of the study")
+        wrong = "missing" if at is None else f"{at}: names no point"
+        raise AnabranchError(f"{file}: {path}.at: {wrong}; give lists of values by axis")
     return MoreSeeds(read_seeds(f"{file}: {path}", seeds), named_labels(f"{file}: {path}.at", at, known))

@@ -86,10 +86,11 @@ class Study:
         A sweep that is stopped halfway has then whole seeds rather than whole points.
         """
         for seed in self.all_seeds:
+            of_all = seed in self.seeds
             more = [one for one in self.more_seeds if seed in one.seeds]
             for values in product(*self.axes.values()):
                 labels = dict(zip(self.axes, (value.label for value in values), strict=True))
-                if seed not in self.seeds and not any(one.has(labels) for one in more):
+                if not of_all and not any(one.has(labels) for one in more):
                     continue
                 overrides = [pair for value in values for pair in value.overrides]
                 own = next((value.own for value in values if value.own is not None), None)
@@ -116,6 +117,9 @@ def load_study(source: str | Path | Mapping[str, Any], quick: bool = False) -> S
     text, scenario_file, lines = _scenario(file, given["scenario"])
     axes, seeds = _axes(file, given["axes"]), _seeds(file, given["seeds"])
     more = read_more_seeds(file, given["more_seeds"], table_values(axes), _seeds)
+    for number, one in enumerate(more):
+        if set(one.seeds) <= set(seeds):
+            raise AnabranchError(f"{file}: more_seeds.{number}.seeds: all points have these; give more than at `seeds`")
     small = read_quick(file, given["quick"], table_values(axes))
     fewer = {
         axis: [value for value in values if axis not in small.axes or value.label in small.axes[axis]]

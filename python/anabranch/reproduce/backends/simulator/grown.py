@@ -35,5 +35,6 @@ def grown(study: SimulatorStudy, record: Record, count: int, context: Context) -
     cells = read(record, study.expected.quantities)
     asked = {(cells.cell(one.point), one.seed) for one in study.sweep.cells}
     numbers = {key: number for key, number in cells.numbers.items() if key[:2] in asked}
-    kept = Kept(len({key[:2] for key in numbers}), len(study.sweep.cells), check.cells, record.date)
+    since = record.date if record.kept is None else record.kept["date"]
+    kept = Kept(len({key[:2] for key in numbers}), len(study.sweep.cells), check.cells, since)
     return replace(study, kept=replace(cells, numbers=numbers)), kept
